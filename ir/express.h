@@ -10,7 +10,7 @@
 typedef struct tl_express tl_express;
 /* Returns the result of a node on constants as a computed tensor, TL_NO_TENSOR when it cannot be
  * one. */
-typedef tl_tensor_id (*tl_express_fn)(tl_express *x);
+typedef tl_tensor_id (*tl_express_fn)(tl_express *ctx);
 
 /* A row by op id, generated from the op table. fn NULL: results on constants must be evaluated. */
 typedef struct tl_express_row {

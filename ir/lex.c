@@ -70,33 +70,34 @@ tl_lexer tl_lex_start(tl_sv text) {
 }
 
 tl_lexer tl_lex_start_rules(tl_sv text) {
-  tl_lexer x = tl_lex_start(text);
-  x.rules = true;
-  return x;
+  tl_lexer lexer = tl_lex_start(text);
+  lexer.rules = true;
+  return lexer;
 }
 
 /* Skips comments too, and counts lines. */
-static void skip_blanks(tl_lexer *x) {
-  for (; x->at < x->end; x->at++) {
-    if (*x->at == '#') {
-      const char *end = memchr(x->at, '\n', (size_t)(x->end - x->at));
-      x->at = end ? end : x->end;
+static void skip_blanks(tl_lexer *lexer) {
+  for (; lexer->at < lexer->end; lexer->at++) {
+    if (*lexer->at == '#') {
+      const char *end = memchr(lexer->at, '\n', (size_t)(lexer->end - lexer->at));
+      lexer->at = end ? end : lexer->end;
       if (!end)
         return;
     }
-    if (*x->at == '\n') {
-      x->line++;
-      x->line_start = x->at + 1;
-    } else if (*x->at != ' ' && *x->at != '\t' && *x->at != '\r') {
+    if (*lexer->at == '\n') {
+      lexer->line++;
+      lexer->line_start = lexer->at + 1;
+    } else if (*lexer->at != ' ' && *lexer->at != '\t' && *lexer->at != '\r') {
       return;
     }
   }
 }
 
 /* Begins a token here, with no text yet. */
-static tl_token token_at(const tl_lexer *x, tl_token_kind kind) {
-  return (tl_token){
-      .kind = (uint8_t)kind, .line = x->line, .column = (uint32_t)(x->at - x->line_start) + 1};
+static tl_token token_at(const tl_lexer *lexer, tl_token_kind kind) {
+  return (tl_token){.kind = (uint8_t)kind,
+                    .line = lexer->line,
+                    .column = (uint32_t)(lexer->at - lexer->line_start) + 1};
 }
 
 /* The parser reports the problem at the place of the token. */
@@ -114,45 +115,45 @@ static size_t escape_length(const char *p, const char *end) {
 }
 
 /* Returns the number of bytes before a quote, 0 when there are escapes or line ends among them. */
-static size_t plain_length(const tl_lexer *x) {
-  const char *end = memchr(x->at, '"', (size_t)(x->end - x->at));
-  size_t n = end ? (size_t)(end - x->at) : 0;
-  return n && !memchr(x->at, '\\', n) && !memchr(x->at, '\n', n) ? n : 0;
+static size_t plain_length(const tl_lexer *lexer) {
+  const char *end = memchr(lexer->at, '"', (size_t)(lexer->end - lexer->at));
+  size_t n = end ? (size_t)(end - lexer->at) : 0;
+  return n && !memchr(lexer->at, '\\', n) && !memchr(lexer->at, '\n', n) ? n : 0;
 }
 
 /* Reads a quoted text; x->at is at the opening quote. */
-static tl_token lex_quoted(tl_lexer *x, tl_token t) {
-  const char *start = ++x->at;
-  x->at += plain_length(x); /* most texts are plain to the end */
-  while (x->at < x->end && *x->at != '"') {
-    if (*x->at == '\n')
+static tl_token lex_quoted(tl_lexer *lexer, tl_token t) {
+  const char *start = ++lexer->at;
+  lexer->at += plain_length(lexer); /* most texts are plain to the end */
+  while (lexer->at < lexer->end && *lexer->at != '"') {
+    if (*lexer->at == '\n')
       return bad(t, "the quoted text does not end on its line");
-    size_t step = *x->at == '\\' ? escape_length(x->at, x->end) : 1;
+    size_t step = *lexer->at == '\\' ? escape_length(lexer->at, lexer->end) : 1;
     if (step == 0)
       return bad(t, "unknown escape in quoted text (use \\\" \\\\ \\n \\t \\xhh)");
-    x->at += step;
+    lexer->at += step;
   }
-  if (x->at == x->end)
+  if (lexer->at == lexer->end)
     return bad(t, "the quoted text does not end");
-  t.text = (tl_sv){start, (size_t)(x->at - start)};
+  t.text = (tl_sv){start, (size_t)(lexer->at - start)};
   t.quoted = true;
-  x->at++;
+  lexer->at++;
   return t;
 }
 
 /* Takes the longest run of characters of the wanted classes. */
-static tl_sv munch(tl_lexer *x, unsigned wanted) {
-  const char *start = x->at;
+static tl_sv munch(tl_lexer *lexer, unsigned wanted) {
+  const char *start = lexer->at;
   const char *at = start;
-  while (at < x->end && is(*at, wanted))
+  while (at < lexer->end && is(*at, wanted))
     at++;
-  x->at = at;
+  lexer->at = at;
   return (tl_sv){start, (size_t)(at - start)};
 }
 
 /* More than nine digits would not fit 32 bits in all cases. */
-static tl_token lex_number_after(tl_lexer *x, tl_token t, char sigil) {
-  t.text = munch(x, DIGIT);
+static tl_token lex_number_after(tl_lexer *lexer, tl_token t, char sigil) {
+  t.text = munch(lexer, DIGIT);
   if (t.text.n == 0 || t.text.n > 9)
     return bad(t, sigil == '%' ? "'%$' needs a number" : "'$' needs a number");
   return t;
@@ -160,19 +161,19 @@ static tl_token lex_number_after(tl_lexer *x, tl_token t, char sigil) {
 
 /* Reads the name behind a sigil. A colon at the end belongs to what follows; in rules so do
  * dots. */
-static tl_token lex_name(tl_lexer *x, tl_token t, char sigil) {
-  if (x->at < x->end && *x->at == '"')
-    return lex_quoted(x, t);
-  if (sigil == '%' && x->at < x->end && *x->at == '$') {
-    x->at++;
+static tl_token lex_name(tl_lexer *lexer, tl_token t, char sigil) {
+  if (lexer->at < lexer->end && *lexer->at == '"')
+    return lex_quoted(lexer, t);
+  if (sigil == '%' && lexer->at < lexer->end && *lexer->at == '$') {
+    lexer->at++;
     t.kind = TL_TOKEN_ANONYMOUS;
-    return lex_number_after(x, t, '%');
+    return lex_number_after(lexer, t, '%');
   }
-  t.text = munch(x, IN_NAME);
+  t.text = munch(lexer, IN_NAME);
   while (t.text.n && (t.text.p[t.text.n - 1] == ':' ||
-                      (x->rules && t.text.p[t.text.n - 1] == '.'))) { /* "%rest..." */
+                      (lexer->rules && t.text.p[t.text.n - 1] == '.'))) { /* "%rest..." */
     t.text.n--;
-    x->at--;
+    lexer->at--;
   }
   if (t.text.n == 0)
     return bad(t, sigil == '%' ? "'%' needs a value name" : "'@' needs a name");
@@ -180,42 +181,43 @@ static tl_token lex_name(tl_lexer *x, tl_token t, char sigil) {
 }
 
 /* Takes letters too, so that a wrong number is one token, which the parser reports as a whole. */
-static tl_token lex_number(tl_lexer *x, tl_token t) {
-  const char *start = x->at++;
-  while (x->at < x->end) {
-    bool exponent_sign = (*x->at == '+' || *x->at == '-') && (x->at[-1] == 'e' || x->at[-1] == 'E');
-    if (!is(*x->at, DIGIT | LETTER) && *x->at != '.' && !exponent_sign)
+static tl_token lex_number(tl_lexer *lexer, tl_token t) {
+  const char *start = lexer->at++;
+  while (lexer->at < lexer->end) {
+    bool exponent_sign = (*lexer->at == '+' || *lexer->at == '-') &&
+                         (lexer->at[-1] == 'e' || lexer->at[-1] == 'E');
+    if (!is(*lexer->at, DIGIT | LETTER) && *lexer->at != '.' && !exponent_sign)
       break;
-    x->at++;
+    lexer->at++;
   }
-  t.text = (tl_sv){start, (size_t)(x->at - start)};
+  t.text = (tl_sv){start, (size_t)(lexer->at - start)};
   return t;
 }
 
 /* "nan(0x7fc00001)" is a number: a NaN with its bits. */
-static tl_token lex_word(tl_lexer *x, tl_token t) {
+static tl_token lex_word(tl_lexer *lexer, tl_token t) {
   static const char marked_nan[] = "nan(0x";
-  if ((size_t)(x->end - x->at) >= sizeof marked_nan - 1 &&
-      memcmp(x->at, marked_nan, sizeof marked_nan - 1) == 0) {
-    const char *start = x->at;
-    x->at += sizeof marked_nan - 1;
-    munch(x, HEX);
-    if (x->at == x->end || *x->at != ')')
+  if ((size_t)(lexer->end - lexer->at) >= sizeof marked_nan - 1 &&
+      memcmp(lexer->at, marked_nan, sizeof marked_nan - 1) == 0) {
+    const char *start = lexer->at;
+    lexer->at += sizeof marked_nan - 1;
+    munch(lexer, HEX);
+    if (lexer->at == lexer->end || *lexer->at != ')')
       return bad(t, "nan(0x...) needs lower-case hex digits and ')'");
-    x->at++;
+    lexer->at++;
     t.kind = TL_TOKEN_NUMBER;
-    t.text = (tl_sv){start, (size_t)(x->at - start)};
+    t.text = (tl_sv){start, (size_t)(lexer->at - start)};
     return t;
   }
-  t.text = munch(x, IN_WORD);
+  t.text = munch(lexer, IN_WORD);
   return t;
 }
 
 /* Returns the length of an operator that only rules have, 0 for none. */
-static size_t rule_punct(const tl_lexer *x) {
-  size_t left = (size_t)(x->end - x->at);
-  char c = *x->at, next = left >= 2 ? x->at[1] : '\0';
-  if (left >= 3 && c == '.' && next == '.' && x->at[2] == '.')
+static size_t rule_punct(const tl_lexer *lexer) {
+  size_t left = (size_t)(lexer->end - lexer->at);
+  char c = *lexer->at, next = left >= 2 ? lexer->at[1] : '\0';
+  if (left >= 3 && c == '.' && next == '.' && lexer->at[2] == '.')
     return 3;
   bool pair = next == '=' ? c == '=' || c == '!' || c == '<' || c == '>'
                           : (c == '&' || c == '|') && next == c;
@@ -223,11 +225,11 @@ static size_t rule_punct(const tl_lexer *x) {
 }
 
 /* An arrow is one token in rules as well. */
-static tl_token lex_punct(tl_lexer *x, tl_token t) {
-  char c = *x->at, next = x->end - x->at >= 2 ? x->at[1] : '\0';
+static tl_token lex_punct(tl_lexer *lexer, tl_token t) {
+  char c = *lexer->at, next = lexer->end - lexer->at >= 2 ? lexer->at[1] : '\0';
   size_t n = 0;
-  if (x->rules && !(c == '-' && next == '>'))
-    n = rule_punct(x);
+  if (lexer->rules && !(c == '-' && next == '>'))
+    n = rule_punct(lexer);
   if (n)
     ;
   else if ((c == '-' && next == '>') || (c == ':' && next == ':'))
@@ -236,36 +238,38 @@ static tl_token lex_punct(tl_lexer *x, tl_token t) {
     n = 1;
   if (n == 0)
     return bad(t, "unexpected character");
-  t.text = (tl_sv){x->at, n};
-  x->at += n;
+  t.text = (tl_sv){lexer->at, n};
+  lexer->at += n;
   return t;
 }
 
 /* The first character tells the kind of token. */
-tl_token tl_lex_next(tl_lexer *x) {
-  skip_blanks(x);
-  if (x->at == x->end)
-    return token_at(x, TL_TOKEN_END);
-  char c = *x->at;
-  bool more = x->end - x->at > 1;
+tl_token tl_lex_next(tl_lexer *lexer) {
+  skip_blanks(lexer);
+  if (lexer->at == lexer->end)
+    return token_at(lexer, TL_TOKEN_END);
+  char c = *lexer->at;
+  bool more = lexer->end - lexer->at > 1;
   if (c == '"')
-    return lex_quoted(x, token_at(x, TL_TOKEN_STRING));
+    return lex_quoted(lexer, token_at(lexer, TL_TOKEN_STRING));
   if (c == '%' || c == '@' || c == '$') {
-    tl_token t = token_at(x, c == '%' ? TL_TOKEN_VALUE : c == '@' ? TL_TOKEN_NODE : TL_TOKEN_LABEL);
-    x->at++;
-    if (c == '$' && x->rules && x->at < x->end && is_letter(*x->at)) {
-      t.text = munch(x, LETTER | DIGIT);
+    tl_token t = token_at(lexer, c == '%'   ? TL_TOKEN_VALUE
+                                 : c == '@' ? TL_TOKEN_NODE
+                                            : TL_TOKEN_LABEL);
+    lexer->at++;
+    if (c == '$' && lexer->rules && lexer->at < lexer->end && is_letter(*lexer->at)) {
+      t.text = munch(lexer, LETTER | DIGIT);
       return t;
     }
-    return c == '$' ? lex_number_after(x, t, c) : lex_name(x, t, c);
+    return c == '$' ? lex_number_after(lexer, t, c) : lex_name(lexer, t, c);
   }
   if (is_letter(c))
-    return lex_word(x, token_at(x, TL_TOKEN_WORD));
-  bool signs = (c == '-' || c == '+') && more && x->at[1] != '>' &&
-               (!x->rules || is_digit(x->at[1])); /* in rules "-len(x)" is an expression */
+    return lex_word(lexer, token_at(lexer, TL_TOKEN_WORD));
+  bool signs = (c == '-' || c == '+') && more && lexer->at[1] != '>' &&
+               (!lexer->rules || is_digit(lexer->at[1])); /* in rules "-len(x)" is an expression */
   if (is_digit(c) || signs)
-    return lex_number(x, token_at(x, TL_TOKEN_NUMBER));
-  return lex_punct(x, token_at(x, TL_TOKEN_PUNCT));
+    return lex_number(lexer, token_at(lexer, TL_TOKEN_NUMBER));
+  return lex_punct(lexer, token_at(lexer, TL_TOKEN_PUNCT));
 }
 
 /* HEX has lower-case letters only. */

@@ -48,7 +48,7 @@ tl_lexer tl_lex_start(tl_sv text);
 /* As tl_lex_start, for a file of rules. */
 tl_lexer tl_lex_start_rules(tl_sv text);
 /* Skips blanks and comments and returns the next word. After END it returns END again. */
-tl_token tl_lex_next(tl_lexer *x);
+tl_token tl_lex_next(tl_lexer *lexer);
 /* Appends the bytes that a quoted text stands for; the lexer has checked its escapes. */
 void tl_lex_unquote(tl_sv text, tl_buf *out);
 

@@ -52,19 +52,19 @@ static bool is_plain_list(tl_sv text) {
 static bool is_list(tl_sv text) {
   if (is_plain_list(text))
     return true;
-  tl_lexer x = tl_lex_start(text);
-  bool more = is_punct(tl_lex_next(&x), "[");
+  tl_lexer lexer = tl_lex_start(text);
+  bool more = is_punct(tl_lex_next(&lexer), "[");
   if (!more)
     return false;
   while (more) {
-    if (tl_lex_next(&x).kind != TL_TOKEN_STRING)
+    if (tl_lex_next(&lexer).kind != TL_TOKEN_STRING)
       return false;
-    tl_token t = tl_lex_next(&x);
+    tl_token t = tl_lex_next(&lexer);
     more = is_punct(t, ",");
     if (!more && !is_punct(t, "]"))
       return false;
   }
-  return tl_lex_next(&x).kind == TL_TOKEN_END;
+  return tl_lex_next(&lexer).kind == TL_TOKEN_END;
 }
 
 tl_sv tl_trace_get(const tl_module *m, tl_node_id n, tl_trace what) {
@@ -129,8 +129,9 @@ static bool may_have(const tl_buf *list, tl_sv text) {
 static bool has_item(const tl_buf *list, tl_sv inside) {
   if (!may_have(list, inside))
     return false;
-  tl_lexer x = tl_lex_start((tl_sv){list->p, list->n});
-  for (tl_token t = tl_lex_next(&x); list->n && t.kind != TL_TOKEN_END; t = tl_lex_next(&x)) {
+  tl_lexer lexer = tl_lex_start((tl_sv){list->p, list->n});
+  for (tl_token t = tl_lex_next(&lexer); list->n && t.kind != TL_TOKEN_END;
+       t = tl_lex_next(&lexer)) {
     if (t.kind == TL_TOKEN_STRING && tl_sv_eq(t.text, inside))
       return true;
     if (t.kind != TL_TOKEN_STRING && t.kind != TL_TOKEN_PUNCT)
@@ -148,10 +149,10 @@ static void add_inside(tl_buf *out, tl_sv inside) {
   tl_buf_add_char(out, '"');
 }
 
-static tl_token next_string(tl_lexer *x) {
+static tl_token next_string(tl_lexer *lexer) {
   tl_token t;
   do
-    t = tl_lex_next(x);
+    t = tl_lex_next(lexer);
   while (t.kind == TL_TOKEN_PUNCT);
   return t;
 }
@@ -160,10 +161,10 @@ static tl_token next_string(tl_lexer *x) {
  * once. */
 static void splice_pairs(const tl_module *m, tl_node_id n, tl_sv made_of, tl_buf *names,
                          tl_buf *types) {
-  tl_lexer x = tl_lex_start(made_of);
+  tl_lexer lexer = tl_lex_start(made_of);
   tl_lexer y = tl_lex_start(tl_trace_get(m, n, TL_TRACE_TYPES));
-  for (tl_token t = next_string(&x), u = next_string(&y); t.kind == TL_TOKEN_STRING;
-       t = next_string(&x), u = next_string(&y)) {
+  for (tl_token t = next_string(&lexer), u = next_string(&y); t.kind == TL_TOKEN_STRING;
+       t = next_string(&lexer), u = next_string(&y)) {
     if (has_item(names, t.text))
       continue;
     add_inside(names, t.text);

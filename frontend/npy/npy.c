@@ -18,151 +18,151 @@ typedef struct npy {
   bool swapped; /* the file has the other byte order */
 } npy;
 
-static tl_status fail(const npy *x, const char *what) {
-  return tl_fail(x->store->diag, TL_INVALID_MODEL, TL_AT_FILE(x->file->path),
+static tl_status fail(const npy *reader, const char *what) {
+  return tl_fail(reader->store->diag, TL_INVALID_MODEL, TL_AT_FILE(reader->file->path),
                  "malformed .npy file: %s", what);
 }
 
 /* ---- header --------------------------------------------------------------------------------- */
 
-static tl_status open_header(npy *x) {
-  const unsigned char *p = x->file->data;
-  uint64_t size = x->file->size;
+static tl_status open_header(npy *reader) {
+  const unsigned char *p = reader->file->data;
+  uint64_t size = reader->file->size;
   if (size < MAGIC_BYTES + 4 || memcmp(p, "\x93NUMPY", MAGIC_BYTES) != 0)
-    return fail(x, "it does not begin with \\x93NUMPY");
+    return fail(reader, "it does not begin with \\x93NUMPY");
   unsigned major = p[MAGIC_BYTES], width = major == 1 ? 2 : 4;
   if (major < 1 || major > 3 || p[MAGIC_BYTES + 1] != 0)
-    return tl_fail(x->store->diag, TL_UNSUPPORTED, TL_AT_FILE(x->file->path),
+    return tl_fail(reader->store->diag, TL_UNSUPPORTED, TL_AT_FILE(reader->file->path),
                    "version %u.%u of the .npy format; versions 1.0 to 3.0 are supported", major,
                    p[MAGIC_BYTES + 1]);
   uint64_t begin = MAGIC_BYTES + 2 + width, length = 0;
   for (unsigned i = 0; size >= begin && i < width; i++)
     length |= (uint64_t)p[MAGIC_BYTES + 2 + i] << (8 * i);
   if (size < begin || length > size - begin)
-    return fail(x, "the header is cut off");
+    return fail(reader, "the header is cut off");
   if (length > MAX_HEADER)
-    return fail(x, "the header is longer than 1 MiB");
-  x->rest = (tl_sv){(const char *)p + begin, (size_t)length};
-  x->start = begin + length;
+    return fail(reader, "the header is longer than 1 MiB");
+  reader->rest = (tl_sv){(const char *)p + begin, (size_t)length};
+  reader->start = begin + length;
   return TL_OK;
 }
 
-static void skip_blanks(npy *x) {
-  while (x->rest.n && strchr(" \t\r\n", x->rest.p[0]) && x->rest.p[0]) {
-    x->rest.p++;
-    x->rest.n--;
+static void skip_blanks(npy *reader) {
+  while (reader->rest.n && strchr(" \t\r\n", reader->rest.p[0]) && reader->rest.p[0]) {
+    reader->rest.p++;
+    reader->rest.n--;
   }
 }
 
 /* Skips blanks and takes one character if it is c. */
-static bool take(npy *x, char c) {
-  skip_blanks(x);
-  if (!x->rest.n || x->rest.p[0] != c)
+static bool take(npy *reader, char c) {
+  skip_blanks(reader);
+  if (!reader->rest.n || reader->rest.p[0] != c)
     return false;
-  x->rest.p++;
-  x->rest.n--;
+  reader->rest.p++;
+  reader->rest.n--;
   return true;
 }
 
-static bool take_word(npy *x, const char *word) {
-  skip_blanks(x);
-  if (!tl_sv_starts_with(x->rest, word))
+static bool take_word(npy *reader, const char *word) {
+  skip_blanks(reader);
+  if (!tl_sv_starts_with(reader->rest, word))
     return false;
-  x->rest.p += strlen(word);
-  x->rest.n -= strlen(word);
+  reader->rest.p += strlen(word);
+  reader->rest.n -= strlen(word);
   return true;
 }
 
 /* Takes a quoted string. Escapes are not supported; no valid key or element code needs them. */
-static bool take_string(npy *x, tl_sv *out) {
-  char quote = take(x, '\'') ? '\'' : take(x, '"') ? '"' : 0;
-  const char *end = quote && x->rest.n ? memchr(x->rest.p, quote, x->rest.n) : NULL;
+static bool take_string(npy *reader, tl_sv *out) {
+  char quote = take(reader, '\'') ? '\'' : take(reader, '"') ? '"' : 0;
+  const char *end = quote && reader->rest.n ? memchr(reader->rest.p, quote, reader->rest.n) : NULL;
   if (!end)
     return false;
-  *out = (tl_sv){x->rest.p, (size_t)(end - x->rest.p)};
-  x->rest.n -= out->n + 1;
-  x->rest.p = end + 1;
+  *out = (tl_sv){reader->rest.p, (size_t)(end - reader->rest.p)};
+  reader->rest.n -= out->n + 1;
+  reader->rest.p = end + 1;
   return out->n == 0 || !memchr(out->p, '\\', out->n);
 }
 
-static bool take_size(npy *x, int64_t *out) {
-  skip_blanks(x);
+static bool take_size(npy *reader, int64_t *out) {
+  skip_blanks(reader);
   size_t n = 0;
-  while (n < x->rest.n && x->rest.p[n] >= '0' && x->rest.p[n] <= '9')
+  while (n < reader->rest.n && reader->rest.p[n] >= '0' && reader->rest.p[n] <= '9')
     n++;
-  if (!n || !tl_parse_i64((tl_sv){x->rest.p, n}, out))
+  if (!n || !tl_parse_i64((tl_sv){reader->rest.p, n}, out))
     return false;
-  x->rest.p += n;
-  x->rest.n -= n;
-  (void)take(x, 'L'); /* suffix of long integers in Python 2 */
+  reader->rest.p += n;
+  reader->rest.n -= n;
+  (void)take(reader, 'L'); /* suffix of long integers in Python 2 */
   return true;
 }
 
-static tl_status take_shape(npy *x) {
-  if (!take(x, '('))
-    return fail(x, "the shape is not a tuple");
-  while (!take(x, ')')) {
-    if (x->rank == TL_MAX_RANK)
-      return tl_fail(x->store->diag, TL_LIMIT, TL_AT_FILE(x->file->path), "rank is beyond %d",
-                     TL_MAX_RANK);
-    if (!take_size(x, &x->dims[x->rank++]))
-      return fail(x, "a dim is not a size");
-    if (x->rank > 1 && take(x, ')'))
+static tl_status take_shape(npy *reader) {
+  if (!take(reader, '('))
+    return fail(reader, "the shape is not a tuple");
+  while (!take(reader, ')')) {
+    if (reader->rank == TL_MAX_RANK)
+      return tl_fail(reader->store->diag, TL_LIMIT, TL_AT_FILE(reader->file->path),
+                     "rank is beyond %d", TL_MAX_RANK);
+    if (!take_size(reader, &reader->dims[reader->rank++]))
+      return fail(reader, "a dim is not a size");
+    if (reader->rank > 1 && take(reader, ')'))
       break;
-    if (!take(x, ','))
-      return fail(x, "the dims are not separated by commas");
+    if (!take(reader, ','))
+      return fail(reader, "the dims are not separated by commas");
   }
-  x->has_shape = true;
+  reader->has_shape = true;
   return TL_OK;
 }
 
-static tl_status take_descr(npy *x) {
-  skip_blanks(x);
-  if (x->rest.n && x->rest.p[0] == '[')
-    return tl_fail(x->store->diag, TL_UNSUPPORTED, TL_AT_FILE(x->file->path),
+static tl_status take_descr(npy *reader) {
+  skip_blanks(reader);
+  if (reader->rest.n && reader->rest.p[0] == '[')
+    return tl_fail(reader->store->diag, TL_UNSUPPORTED, TL_AT_FILE(reader->file->path),
                    "an array of records; only numbers and bool are supported");
-  x->has_descr = take_string(x, &x->descr);
-  return x->has_descr ? TL_OK : fail(x, "descr is not a string");
+  reader->has_descr = take_string(reader, &reader->descr);
+  return reader->has_descr ? TL_OK : fail(reader, "descr is not a string");
 }
 
-static tl_status take_entry(npy *x) {
+static tl_status take_entry(npy *reader) {
   tl_sv key;
-  if (!take_string(x, &key) || !take(x, ':'))
-    return fail(x, "the header is not a dict with string keys");
-  if (tl_sv_is(key, "descr") && !x->has_descr)
-    return take_descr(x);
-  if (tl_sv_is(key, "shape") && !x->has_shape)
-    return take_shape(x);
-  if (!tl_sv_is(key, "fortran_order") || x->has_order)
-    return fail(x, "the header has an unknown key, or a key twice");
-  x->fortran = take_word(x, "True");
-  x->has_order = x->fortran || take_word(x, "False");
-  return x->has_order ? TL_OK : fail(x, "fortran_order is not True or False");
+  if (!take_string(reader, &key) || !take(reader, ':'))
+    return fail(reader, "the header is not a dict with string keys");
+  if (tl_sv_is(key, "descr") && !reader->has_descr)
+    return take_descr(reader);
+  if (tl_sv_is(key, "shape") && !reader->has_shape)
+    return take_shape(reader);
+  if (!tl_sv_is(key, "fortran_order") || reader->has_order)
+    return fail(reader, "the header has an unknown key, or a key twice");
+  reader->fortran = take_word(reader, "True");
+  reader->has_order = reader->fortran || take_word(reader, "False");
+  return reader->has_order ? TL_OK : fail(reader, "fortran_order is not True or False");
 }
 
-static tl_status read_header(npy *x) {
-  TL_TRY(open_header(x));
-  if (!take(x, '{'))
-    return fail(x, "the header is not a dict");
-  while (!take(x, '}')) {
-    TL_TRY(take_entry(x));
-    if (!take(x, ',')) {
-      if (take(x, '}'))
+static tl_status read_header(npy *reader) {
+  TL_TRY(open_header(reader));
+  if (!take(reader, '{'))
+    return fail(reader, "the header is not a dict");
+  while (!take(reader, '}')) {
+    TL_TRY(take_entry(reader));
+    if (!take(reader, ',')) {
+      if (take(reader, '}'))
         break;
-      return fail(x, "the entries of the header are not separated by commas");
+      return fail(reader, "the entries of the header are not separated by commas");
     }
   }
-  skip_blanks(x);
-  if (x->rest.n)
-    return fail(x, "something follows the header's dict");
-  if (!x->has_descr || !x->has_order || !x->has_shape)
-    return fail(x, "the header lacks one of descr, fortran_order, shape");
+  skip_blanks(reader);
+  if (reader->rest.n)
+    return fail(reader, "something follows the header's dict");
+  if (!reader->has_descr || !reader->has_order || !reader->has_shape)
+    return fail(reader, "the header lacks one of descr, fortran_order, shape");
   return TL_OK;
 }
 
 /* ---- elements ------------------------------------------------------------------------------- */
 
-static tl_status find_dtype(npy *x) {
+static tl_status find_dtype(npy *reader) {
   static const struct {
     const char *kind;
     tl_dtype dtype;
@@ -171,88 +171,90 @@ static tl_status find_dtype(npy *x) {
               {"i8", TL_DTYPE_I64}, {"u1", TL_DTYPE_U8},   {"u2", TL_DTYPE_U16},
               {"u4", TL_DTYPE_U32}, {"u8", TL_DTYPE_U64},  {"b1", TL_DTYPE_BOOL},
               {"c8", TL_DTYPE_C64}, {"c16", TL_DTYPE_C128}};
-  tl_sv kind = {x->descr.p + 1, x->descr.n ? x->descr.n - 1 : 0};
-  char order = x->descr.n ? x->descr.p[0] : 0;
+  tl_sv kind = {reader->descr.p + 1, reader->descr.n ? reader->descr.n - 1 : 0};
+  char order = reader->descr.n ? reader->descr.p[0] : 0;
   for (size_t i = 0; order && strchr("<>|=", order) && i < sizeof rows / sizeof *rows; i++) {
     if (!tl_sv_is(kind, rows[i].kind))
       continue;
-    x->dtype = rows[i].dtype;
-    x->swapped = order == '>';
+    reader->dtype = rows[i].dtype;
+    reader->swapped = order == '>';
     return TL_OK;
   }
-  return tl_fail(x->store->diag, TL_UNSUPPORTED, TL_AT_FILE(x->file->path),
+  return tl_fail(reader->store->diag, TL_UNSUPPORTED, TL_AT_FILE(reader->file->path),
                  "elements of type '%.*s'; only numbers and bool are supported\vuse .pb files "
                  "(TensorProto) for strings, bf16 and fp8",
-                 TL_SV_ARG(x->descr));
+                 TL_SV_ARG(reader->descr));
 }
 
-static tl_status check_size(const npy *x, uint64_t *bytes) {
-  uint64_t n = 1, has = x->file->size - x->start;
-  for (int i = 0; i < x->rank; i++)
-    if (x->dims[i] == 0)
+static tl_status check_size(const npy *reader, uint64_t *bytes) {
+  uint64_t n = 1, has = reader->file->size - reader->start;
+  for (int i = 0; i < reader->rank; i++)
+    if (reader->dims[i] == 0)
       n = 0;
-  for (int i = 0; n && i < x->rank; i++)
-    if (__builtin_mul_overflow(n, (uint64_t)x->dims[i], &n))
-      return fail(x, "the dims multiply to more than 2^64");
-  if (!tl_dtype_bytes(x->dtype, n, bytes))
-    return fail(x, "the elements need more than 2^64 bytes");
+  for (int i = 0; n && i < reader->rank; i++)
+    if (__builtin_mul_overflow(n, (uint64_t)reader->dims[i], &n))
+      return fail(reader, "the dims multiply to more than 2^64");
+  if (!tl_dtype_bytes(reader->dtype, n, bytes))
+    return fail(reader, "the elements need more than 2^64 bytes");
   if (*bytes == has)
     return TL_OK;
-  return tl_fail(x->store->diag, TL_INVALID_MODEL, TL_AT_FILE(x->file->path),
+  return tl_fail(reader->store->diag, TL_INVALID_MODEL, TL_AT_FILE(reader->file->path),
                  "the elements need %llu bytes, the file holds %llu", (unsigned long long)*bytes,
                  (unsigned long long)has);
 }
 
-static void copy_element(const npy *x, unsigned char *to, const unsigned char *from, size_t size) {
-  size_t word = x->dtype == TL_DTYPE_C64 || x->dtype == TL_DTYPE_C128 ? size / 2 : size;
+static void copy_element(const npy *reader, unsigned char *to, const unsigned char *from,
+                         size_t size) {
+  size_t word = reader->dtype == TL_DTYPE_C64 || reader->dtype == TL_DTYPE_C128 ? size / 2 : size;
   for (size_t w = 0; w < size; w += word)
     for (size_t i = 0; i < word; i++)
-      to[w + i] = from[w + (x->swapped ? word - 1 - i : i)];
+      to[w + i] = from[w + (reader->swapped ? word - 1 - i : i)];
 }
 
 /* Moves to the next element in row-major order; *at: its position in the file's order. False at the
  * end. */
-static bool advance(const npy *x, int64_t *index, const uint64_t *strides, uint64_t *at) {
-  for (int i = x->rank - 1; i >= 0; i--) {
+static bool advance(const npy *reader, int64_t *index, const uint64_t *strides, uint64_t *at) {
+  for (int i = reader->rank - 1; i >= 0; i--) {
     *at += strides[i];
-    if (++index[i] < x->dims[i])
+    if (++index[i] < reader->dims[i])
       return true;
-    *at -= strides[i] * (uint64_t)x->dims[i];
+    *at -= strides[i] * (uint64_t)reader->dims[i];
     index[i] = 0;
   }
   return false;
 }
 
-static void rearrange(const npy *x, tl_host *to) {
+static void rearrange(const npy *reader, tl_host *to) {
   int64_t index[TL_MAX_RANK] = {0};
   uint64_t strides[TL_MAX_RANK], step = 1, at = 0;
-  size_t size = tl_host_element_size(x->dtype);
-  const unsigned char *from = x->file->data + x->start;
-  for (int k = 0; k < x->rank; k++) {
-    int i = x->fortran ? k : x->rank - 1 - k;
+  size_t size = tl_host_element_size(reader->dtype);
+  const unsigned char *from = reader->file->data + reader->start;
+  for (int k = 0; k < reader->rank; k++) {
+    int i = reader->fortran ? k : reader->rank - 1 - k;
     strides[i] = step;
-    step *= (uint64_t)x->dims[i];
+    step *= (uint64_t)reader->dims[i];
   }
   for (uint64_t n = 0; n < to->n; n++) {
-    copy_element(x, (unsigned char *)to->data + n * size, from + at * size, size);
-    (void)advance(x, index, strides, &at);
+    copy_element(reader, (unsigned char *)to->data + n * size, from + at * size, size);
+    (void)advance(reader, index, strides, &at);
   }
 }
 
-static tl_status read_elements(npy *x, tl_host_heap *heap, tl_host **out) {
+static tl_status read_elements(npy *reader, tl_host_heap *heap, tl_host **out) {
   uint64_t bytes;
-  TL_TRY(find_dtype(x));
-  TL_TRY(check_size(x, &bytes));
-  const unsigned char *data = x->file->data + x->start;
-  bool plain = !x->swapped && (!x->fortran || x->rank < 2);
+  TL_TRY(find_dtype(reader));
+  TL_TRY(check_size(reader, &bytes));
+  const unsigned char *data = reader->file->data + reader->start;
+  bool plain = !reader->swapped && (!reader->fortran || reader->rank < 2);
   bool aligned = ((uintptr_t)data & 7) == 0;
-  *out = plain && aligned ? tl_host_borrow(heap, x->dtype, x->rank, x->dims, data)
-                          : tl_host_new(heap, x->dtype, x->rank, x->dims);
+  *out = plain && aligned ? tl_host_borrow(heap, reader->dtype, reader->rank, reader->dims, data)
+                          : tl_host_new(heap, reader->dtype, reader->rank, reader->dims);
   if (!*out)
-    return tl_fail(x->store->diag, heap->limit ? TL_LIMIT : TL_NO_MEMORY, TL_AT_FILE(x->file->path),
+    return tl_fail(reader->store->diag, heap->limit ? TL_LIMIT : TL_NO_MEMORY,
+                   TL_AT_FILE(reader->file->path),
                    "the %llu bytes of elements do not fit into memory", (unsigned long long)bytes);
   if (!plain)
-    rearrange(x, *out);
+    rearrange(reader, *out);
   else if (!aligned && bytes)
     memcpy((*out)->data, data, bytes);
   return TL_OK;
@@ -261,8 +263,8 @@ static tl_status read_elements(npy *x, tl_host_heap *heap, tl_host **out) {
 tl_status tl_npy_load(tl_module *store, const char *path, tl_host_heap *heap, tl_host **out) {
   tl_file *file;
   TL_TRY(tl_file_open(store->diag, path, TL_FILE_MAP, &file));
-  npy x = {.store = store, .file = file};
+  npy reader = {.store = store, .file = file};
   TL_TRY(tl_module_add_file(store, file));
-  TL_TRY(read_header(&x));
-  return read_elements(&x, heap, out);
+  TL_TRY(read_header(&reader));
+  return read_elements(&reader, heap, out);
 }

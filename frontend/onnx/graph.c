@@ -24,7 +24,7 @@ typedef struct graph_wire {
   bool has_notes;
 } graph_wire;
 
-static tl_status scan_body(tl_onnx *x, graph_wire *g, tl_proto w, tl_proto *nodes) {
+static tl_status scan_body(tl_onnx *reader, graph_wire *g, tl_proto w, tl_proto *nodes) {
   tl_field f;
   tl_step step;
   while ((step = tl_proto_next(&w, &f)) == TL_STEP_FIELD) {
@@ -43,26 +43,26 @@ static tl_status scan_body(tl_onnx *x, graph_wire *g, tl_proto w, tl_proto *node
     case TL_TAG(OUTPUT, TL_WIRE_BYTES):
     case TL_TAG(VALUE_INFO, TL_WIRE_BYTES):
     case TL_TAG(SPARSE, TL_WIRE_BYTES):
-      if (!tl_part_vec_push(&x->parts, (tl_part){f.number, f.body}))
+      if (!tl_part_vec_push(&reader->parts, (tl_part){f.number, f.body}))
         return TL_NO_MEMORY;
       break;
     default: g->has_notes = true; break;
     }
   }
-  return step == TL_STEP_BAD ? tl_onnx_malformed(&x->r, w.p, "GraphProto") : TL_OK;
+  return step == TL_STEP_BAD ? tl_onnx_malformed(&reader->r, w.p, "GraphProto") : TL_OK;
 }
 
-static tl_status scan(tl_onnx *x, graph_wire *g) {
-  g->first_part = x->parts.n;
-  TL_TRY(scan_body(x, g, g->body, &g->nodes));
-  for (uint32_t i = 0; g->root && i < x->training.algorithms.n; i++) {
+static tl_status scan(tl_onnx *reader, graph_wire *g) {
+  g->first_part = reader->parts.n;
+  TL_TRY(scan_body(reader, g, g->body, &g->nodes));
+  for (uint32_t i = 0; g->root && i < reader->training.algorithms.n; i++) {
     tl_proto nodes = {0};
-    if (x->training.algorithms.at[i].p)
-      TL_TRY(scan_body(x, g, x->training.algorithms.at[i], &nodes));
-    if (!tl_proto_vec_push(&x->training.nodes, nodes))
+    if (reader->training.algorithms.at[i].p)
+      TL_TRY(scan_body(reader, g, reader->training.algorithms.at[i], &nodes));
+    if (!tl_proto_vec_push(&reader->training.nodes, nodes))
       return TL_NO_MEMORY;
   }
-  g->n_parts = x->parts.n - g->first_part;
+  g->n_parts = reader->parts.n - g->first_part;
   return TL_OK;
 }
 
@@ -74,157 +74,159 @@ static bool is_initializer(const tl_part *p) {
 
 /* Checks that two initializers of one name have equal values; such a model is accepted, as in ONNX
  * Runtime. */
-static tl_status check_twin(tl_onnx *x, const tl_part *first, const tl_part *second, tl_sv name) {
+static tl_status check_twin(tl_onnx *reader, const tl_part *first, const tl_part *second,
+                            tl_sv name) {
   tl_tensor_id a = TL_NO_TENSOR;
   tl_tensor_id b = TL_NO_TENSOR;
-  tl_location where = tl_onnx_at_value(&x->r, name);
+  tl_location where = tl_onnx_at_value(&reader->r, name);
   bool dense = first->number == INITIALIZER && second->number == INITIALIZER;
   if (dense) {
-    TL_TRY(tl_onnx_tensor(&x->r, first->body, where, &a));
-    TL_TRY(tl_onnx_tensor(&x->r, second->body, where, &b));
+    TL_TRY(tl_onnx_tensor(&reader->r, first->body, where, &a));
+    TL_TRY(tl_onnx_tensor(&reader->r, second->body, where, &b));
   }
-  if (dense &&
-      tl_tensor_equal(x->r.m, tl_tensor_get(x->r.m, a), tl_tensor_get(x->r.m, b), UINT64_MAX))
+  if (dense && tl_tensor_equal(reader->r.m, tl_tensor_get(reader->r.m, a),
+                               tl_tensor_get(reader->r.m, b), UINT64_MAX))
     return TL_OK;
-  return tl_fail(x->r.d, TL_INVALID_MODEL, TL_AT_FILE(x->r.path),
+  return tl_fail(reader->r.d, TL_INVALID_MODEL, TL_AT_FILE(reader->r.path),
                  "there are two initializers named '%.*s', with different values", TL_SV_ARG(name));
 }
 
 /* Marks the key of every initializer with its index + 1; of equal names the first counts. */
-static tl_status mark_initializers(tl_onnx *x, const graph_wire *g) {
+static tl_status mark_initializers(tl_onnx *reader, const graph_wire *g) {
   for (uint32_t i = 0; i < g->n_parts; i++) {
-    tl_part p = x->parts.at[g->first_part + i];
+    tl_part p = reader->parts.at[g->first_part + i];
     tl_sv name;
     if (!is_initializer(&p))
       continue;
-    TL_TRY(tl_onnx_tensor_name(&x->r, p.body, p.number == SPARSE, &name));
+    TL_TRY(tl_onnx_tensor_name(&reader->r, p.body, p.number == SPARSE, &name));
     if (name.n == 0)
-      return tl_fail(x->r.d, TL_INVALID_MODEL, TL_AT_FILE(x->r.path), "an initializer has no name");
-    tl_symbol key = tl_onnx_key(&x->names, name);
+      return tl_fail(reader->r.d, TL_INVALID_MODEL, TL_AT_FILE(reader->r.path),
+                     "an initializer has no name");
+    tl_symbol key = tl_onnx_key(&reader->names, name);
     if (key == TL_NO_SYMBOL)
       return TL_NO_MEMORY;
-    uint32_t before = tl_onnx_slot(&x->names.mark, key);
+    uint32_t before = tl_onnx_slot(&reader->names.mark, key);
     if (before)
-      TL_TRY(check_twin(x, &x->parts.at[g->first_part + before - 1], &p, name));
+      TL_TRY(check_twin(reader, &reader->parts.at[g->first_part + before - 1], &p, name));
     else
-      TL_TRY(tl_onnx_set_slot(&x->names.mark, key, i + 1));
+      TL_TRY(tl_onnx_set_slot(&reader->names.mark, key, i + 1));
   }
   return TL_OK;
 }
 
 /* Adds a Constant node for a sparse initializer that is too large in dense form. */
-static tl_status add_sparse_node(tl_onnx *x, const graph_wire *g, tl_proto body, tl_symbol key,
+static tl_status add_sparse_node(tl_onnx *reader, const graph_wire *g, tl_proto body, tl_symbol key,
                                  tl_location where) {
   tl_attr attr = {.name = TL_SYM_sparse_value, .kind = TL_ATTR_SPARSE};
   tl_node_spec spec = {.op = TL_OP_Constant, .results = &key, .n_results = 1, .n_attrs = 1};
-  attr.u.s = tl_onnx_symbol(&x->r, tl_proto_sv(body));
+  attr.u.s = tl_onnx_symbol(&reader->r, tl_proto_sv(body));
   spec.attrs = &attr;
   if (attr.u.s == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
-  tl_node_id n = tl_graph_append(x->r.m, g->id, &spec);
+  tl_node_id n = tl_graph_append(reader->r.m, g->id, &spec);
   if (!n)
     return TL_NO_MEMORY;
-  return tl_onnx_define(&x->names, g->id, key, tl_node_get(x->r.m, n)->results, where);
+  return tl_onnx_define(&reader->names, g->id, key, tl_node_get(reader->r.m, n)->results, where);
 }
 
-static tl_status add_initializer(tl_onnx *x, const graph_wire *g, const tl_part *p) {
+static tl_status add_initializer(tl_onnx *reader, const graph_wire *g, const tl_part *p) {
   tl_sv name;
   tl_tensor_id tensor;
-  TL_TRY(tl_onnx_tensor_name(&x->r, p->body, p->number == SPARSE, &name));
-  tl_symbol key = tl_onnx_key(&x->names, name);
-  tl_location where = tl_onnx_at_value(&x->r, name);
+  TL_TRY(tl_onnx_tensor_name(&reader->r, p->body, p->number == SPARSE, &name));
+  tl_symbol key = tl_onnx_key(&reader->names, name);
+  tl_location where = tl_onnx_at_value(&reader->r, name);
   if (key == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
-  if (!tl_onnx_slot(&x->names.mark, key))
+  if (!tl_onnx_slot(&reader->names.mark, key))
     return TL_OK; /* it became the default of an input */
-  TL_TRY(tl_onnx_set_slot(&x->names.mark, key, 0));
+  TL_TRY(tl_onnx_set_slot(&reader->names.mark, key, 0));
   if (p->number == SPARSE) {
-    TL_TRY(tl_onnx_sparse(&x->r, p->body, where, &tensor));
+    TL_TRY(tl_onnx_sparse(&reader->r, p->body, where, &tensor));
     if (!tensor)
-      return add_sparse_node(x, g, p->body, key, where);
+      return add_sparse_node(reader, g, p->body, key, where);
   } else {
-    TL_TRY(tl_onnx_tensor(&x->r, p->body, where, &tensor));
+    TL_TRY(tl_onnx_tensor(&reader->r, p->body, where, &tensor));
   }
-  tl_value_id v = tl_graph_add_constant(x->r.m, g->id, key, tensor);
-  return v ? tl_onnx_define(&x->names, g->id, key, v, where) : TL_NO_MEMORY;
+  tl_value_id v = tl_graph_add_constant(reader->r.m, g->id, key, tensor);
+  return v ? tl_onnx_define(&reader->names, g->id, key, v, where) : TL_NO_MEMORY;
 }
 
-static tl_status default_of(tl_onnx *x, const graph_wire *g, uint32_t initializer,
+static tl_status default_of(tl_onnx *reader, const graph_wire *g, uint32_t initializer,
                             tl_location where, tl_tensor_id *out) {
-  tl_part p = x->parts.at[g->first_part + initializer - 1];
+  tl_part p = reader->parts.at[g->first_part + initializer - 1];
   if (p.number == INITIALIZER)
-    return tl_onnx_tensor(&x->r, p.body, where, out);
-  TL_TRY(tl_onnx_sparse(&x->r, p.body, where, out));
+    return tl_onnx_tensor(&reader->r, p.body, where, out);
+  TL_TRY(tl_onnx_sparse(&reader->r, p.body, where, out));
   if (*out)
     return TL_OK;
-  return tl_fail(x->r.d, TL_UNSUPPORTED, where, "the sparse default of an input is too large");
+  return tl_fail(reader->r.d, TL_UNSUPPORTED, where, "the sparse default of an input is too large");
 }
 
 /* Adds an input. If an initializer has the same name, the input is a constant before IR version 4;
  * from version 4 on the initializer is its default value. Inputs of bodies are bound by position,
  * so they always stay inputs. */
-static tl_status add_described(tl_onnx *x, const graph_wire *g, const tl_value_wire *info) {
+static tl_status add_described(tl_onnx *reader, const graph_wire *g, const tl_value_wire *info) {
   tl_tensor_id tensor = TL_NO_TENSOR;
-  tl_location where = tl_onnx_at_value(&x->r, info->name);
+  tl_location where = tl_onnx_at_value(&reader->r, info->name);
   if (info->name.n == 0)
-    return tl_fail(x->r.d, TL_INVALID_MODEL, where, "a graph input has no name");
-  tl_symbol key = tl_onnx_key(&x->names, info->name);
+    return tl_fail(reader->r.d, TL_INVALID_MODEL, where, "a graph input has no name");
+  tl_symbol key = tl_onnx_key(&reader->names, info->name);
   if (key == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
-  uint32_t initializer = tl_onnx_slot(&x->names.mark, key);
-  if (initializer && g->root && x->r.m->ir_version < 4)
+  uint32_t initializer = tl_onnx_slot(&reader->names.mark, key);
+  if (initializer && g->root && reader->r.m->ir_version < 4)
     return TL_OK;
   if (initializer) {
-    TL_TRY(default_of(x, g, initializer, where, &tensor));
-    TL_TRY(tl_onnx_set_slot(&x->names.mark, key, 0));
+    TL_TRY(default_of(reader, g, initializer, where, &tensor));
+    TL_TRY(tl_onnx_set_slot(&reader->names.mark, key, 0));
   }
-  tl_value_id v = tl_graph_add_input(x->r.m, g->id, key, TL_NO_TYPE, tensor);
+  tl_value_id v = tl_graph_add_input(reader->r.m, g->id, key, TL_NO_TYPE, tensor);
   if (!v)
     return TL_NO_MEMORY;
-  TL_TRY(tl_onnx_define(&x->names, g->id, key, v, where));
-  TL_TRY(tl_onnx_describe_value(&x->r, v, info));
+  TL_TRY(tl_onnx_define(&reader->names, g->id, key, v, where));
+  TL_TRY(tl_onnx_describe_value(&reader->r, v, info));
   if (!tensor)
     return TL_OK;
-  const tl_tensor *t = tl_tensor_get(x->r.m, tensor);
-  tl_dtype declared = tl_type_dtype(x->r.m, tl_value_type(x->r.m, v));
+  const tl_tensor *t = tl_tensor_get(reader->r.m, tensor);
+  tl_dtype declared = tl_type_dtype(reader->r.m, tl_value_type(reader->r.m, v));
   if (declared && declared != (tl_dtype)t->dtype)
-    return tl_fail(x->r.d, TL_INVALID_MODEL, where, "the input is %s, its initializer %s",
+    return tl_fail(reader->r.d, TL_INVALID_MODEL, where, "the input is %s, its initializer %s",
                    tl_dtype_get(declared)->name, tl_dtype_get((tl_dtype)t->dtype)->name);
   if (!declared)
-    tl_value_set_type(x->r.m, v, t->type);
+    tl_value_set_type(reader->r.m, v, t->type);
   return TL_OK;
 }
 
-static tl_status add_input(tl_onnx *x, const graph_wire *g, tl_proto body) {
+static tl_status add_input(tl_onnx *reader, const graph_wire *g, tl_proto body) {
   tl_value_wire info;
-  TL_TRY(tl_onnx_value_info(&x->r, body, &info));
-  return add_described(x, g, &info);
+  TL_TRY(tl_onnx_value_info(&reader->r, body, &info));
+  return add_described(reader, g, &info);
 }
 
 /* Makes an input of an initializer that training_info binds, unless it is one already. */
-static tl_status add_state(tl_onnx *x, const graph_wire *g, tl_symbol key) {
-  tl_value_wire info = {.name = tl_sym(x->r.m, tl_onnx_display(&x->names, key))};
-  tl_value_id v = tl_onnx_lookup(&x->names, key);
-  if (tl_onnx_slot(&x->names.mark, key))
-    return add_described(x, g, &info);
-  if (v && tl_value_get(x->r.m, v)->tensor)
+static tl_status add_state(tl_onnx *reader, const graph_wire *g, tl_symbol key) {
+  tl_value_wire info = {.name = tl_sym(reader->r.m, tl_onnx_display(&reader->names, key))};
+  tl_value_id v = tl_onnx_lookup(&reader->names, key);
+  if (tl_onnx_slot(&reader->names.mark, key))
+    return add_described(reader, g, &info);
+  if (v && tl_value_get(reader->r.m, v)->tensor)
     return TL_OK;
-  return tl_fail(x->r.d, TL_INVALID_MODEL, TL_AT_FILE(x->r.path),
+  return tl_fail(reader->r.d, TL_INVALID_MODEL, TL_AT_FILE(reader->r.path),
                  "training_info binds '%.*s', which is not an initializer",
                  TL_SV_ARG(tl_sv_shown(info.name)));
 }
 
-static tl_status add_inputs(tl_onnx *x, const graph_wire *g) {
-  TL_TRY(mark_initializers(x, g));
+static tl_status add_inputs(tl_onnx *reader, const graph_wire *g) {
+  TL_TRY(mark_initializers(reader, g));
   for (uint32_t i = 0; i < g->n_parts; i++)
-    if (x->parts.at[g->first_part + i].number == INPUT)
-      TL_TRY(add_input(x, g, x->parts.at[g->first_part + i].body));
-  for (uint32_t i = 0; g->root && i < x->training.bindings.n; i += 2)
-    TL_TRY(add_state(x, g, x->training.bindings.at[i]));
+    if (reader->parts.at[g->first_part + i].number == INPUT)
+      TL_TRY(add_input(reader, g, reader->parts.at[g->first_part + i].body));
+  for (uint32_t i = 0; g->root && i < reader->training.bindings.n; i += 2)
+    TL_TRY(add_state(reader, g, reader->training.bindings.at[i]));
   for (uint32_t i = 0; i < g->n_parts; i++) {
-    tl_part p = x->parts.at[g->first_part + i];
+    tl_part p = reader->parts.at[g->first_part + i];
     if (is_initializer(&p))
-      TL_TRY(add_initializer(x, g, &p));
+      TL_TRY(add_initializer(reader, g, &p));
   }
   return TL_OK;
 }
@@ -232,196 +234,201 @@ static tl_status add_inputs(tl_onnx *x, const graph_wire *g) {
 /* ---- outputs and descriptions ---------------------------------------------------------------- */
 
 /* Adds the next values of states as outputs, behind the outputs of the file in x->values. */
-static tl_status add_next_values(tl_onnx *x) {
-  tl_u32_vec *is_output = &x->training.is_output;
-  for (uint32_t i = 0; i < x->values.n; i++)
-    if (x->values.at[i])
-      TL_TRY(tl_onnx_set_slot(is_output, x->values.at[i], 1));
-  for (uint32_t i = 1; i < x->training.bindings.n; i += 2) {
-    tl_value_id v = tl_onnx_lookup(&x->names, x->training.bindings.at[i]);
+static tl_status add_next_values(tl_onnx *reader) {
+  tl_u32_vec *is_output = &reader->training.is_output;
+  for (uint32_t i = 0; i < reader->values.n; i++)
+    if (reader->values.at[i])
+      TL_TRY(tl_onnx_set_slot(is_output, reader->values.at[i], 1));
+  for (uint32_t i = 1; i < reader->training.bindings.n; i += 2) {
+    tl_value_id v = tl_onnx_lookup(&reader->names, reader->training.bindings.at[i]);
     if (!v || tl_onnx_slot(is_output, v))
       continue; /* reported with the states, or there already */
     TL_TRY(tl_onnx_set_slot(is_output, v, 1));
-    if (!tl_u32_vec_push(&x->values, v))
+    if (!tl_u32_vec_push(&reader->values, v))
       return TL_NO_MEMORY;
   }
   return TL_OK;
 }
 
-static tl_status add_outputs(tl_onnx *x, const graph_wire *g) {
-  tl_node_id ret = tl_graph_get(x->r.m, g->id)->ret;
-  uint32_t first_pending = x->names.pending.n;
-  x->values.n = 0;
+static tl_status add_outputs(tl_onnx *reader, const graph_wire *g) {
+  tl_node_id ret = tl_graph_get(reader->r.m, g->id)->ret;
+  uint32_t first_pending = reader->names.pending.n;
+  reader->values.n = 0;
   for (uint32_t i = 0; i < g->n_parts; i++) {
-    tl_part p = x->parts.at[g->first_part + i];
+    tl_part p = reader->parts.at[g->first_part + i];
     tl_value_wire info;
     if (p.number != OUTPUT)
       continue;
-    TL_TRY(tl_onnx_value_info(&x->r, p.body, &info));
+    TL_TRY(tl_onnx_value_info(&reader->r, p.body, &info));
     if (info.name.n == 0)
-      return tl_fail(x->r.d, TL_INVALID_MODEL, TL_AT_FILE(x->r.path), "a graph output has no name");
-    tl_symbol key = tl_onnx_key(&x->names, info.name);
-    tl_value_id v = key == TL_NO_SYMBOL ? TL_NO_VALUE : tl_onnx_lookup(&x->names, key);
-    tl_pending wait = {key, ret, x->values.n};
-    if (key == TL_NO_SYMBOL || (!v && !tl_pending_vec_push(&x->names.pending, wait)) ||
-        !tl_u32_vec_push(&x->values, v))
+      return tl_fail(reader->r.d, TL_INVALID_MODEL, TL_AT_FILE(reader->r.path),
+                     "a graph output has no name");
+    tl_symbol key = tl_onnx_key(&reader->names, info.name);
+    tl_value_id v = key == TL_NO_SYMBOL ? TL_NO_VALUE : tl_onnx_lookup(&reader->names, key);
+    tl_pending wait = {key, ret, reader->values.n};
+    if (key == TL_NO_SYMBOL || (!v && !tl_pending_vec_push(&reader->names.pending, wait)) ||
+        !tl_u32_vec_push(&reader->values, v))
       return TL_NO_MEMORY;
   }
-  if (g->root && x->training.bindings.n)
-    TL_TRY(add_next_values(x));
-  if (x->values.n == 0 && g->root)
-    return tl_fail(x->r.d, TL_INVALID_MODEL, TL_AT_FILE(x->r.path), "the graph has no output");
-  TL_TRY(tl_graph_set_outputs(x->r.m, g->id, x->values.at, x->values.n));
-  for (uint32_t i = first_pending; i < x->names.pending.n; i++)
-    x->names.pending.at[i].node = ret;
+  if (g->root && reader->training.bindings.n)
+    TL_TRY(add_next_values(reader));
+  if (reader->values.n == 0 && g->root)
+    return tl_fail(reader->r.d, TL_INVALID_MODEL, TL_AT_FILE(reader->r.path),
+                   "the graph has no output");
+  TL_TRY(tl_graph_set_outputs(reader->r.m, g->id, reader->values.at, reader->values.n));
+  for (uint32_t i = first_pending; i < reader->names.pending.n; i++)
+    reader->names.pending.at[i].node = ret;
   return TL_OK;
 }
 
 /* Applies declared types of outputs and inner values. Entries for unknown names are ignored. */
-static tl_status describe_values(tl_onnx *x, const graph_wire *g) {
+static tl_status describe_values(tl_onnx *reader, const graph_wire *g) {
   for (uint32_t i = 0; i < g->n_parts; i++) {
-    tl_part p = x->parts.at[g->first_part + i];
+    tl_part p = reader->parts.at[g->first_part + i];
     tl_value_wire info;
     if (p.number != OUTPUT && p.number != VALUE_INFO)
       continue;
-    TL_TRY(tl_onnx_value_info(&x->r, p.body, &info));
-    tl_symbol key = tl_onnx_key(&x->names, info.name);
+    TL_TRY(tl_onnx_value_info(&reader->r, p.body, &info));
+    tl_symbol key = tl_onnx_key(&reader->names, info.name);
     if (key == TL_NO_SYMBOL)
       return TL_NO_MEMORY;
-    tl_value_id v = key ? tl_onnx_lookup(&x->names, key) : TL_NO_VALUE;
-    if (v && tl_value_graph(x->r.m, v) == g->id)
-      TL_TRY(tl_onnx_describe_value(&x->r, v, &info));
+    tl_value_id v = key ? tl_onnx_lookup(&reader->names, key) : TL_NO_VALUE;
+    if (v && tl_value_graph(reader->r.m, v) == g->id)
+      TL_TRY(tl_onnx_describe_value(&reader->r, v, &info));
   }
   return TL_OK;
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static tl_status add_nodes(tl_onnx *x, tl_graph_id g, tl_proto w, uint32_t field);
+static tl_status add_nodes(tl_onnx *reader, tl_graph_id g, tl_proto w, uint32_t field);
 
 /* Imports the graphs that were queued since first_body and stores their ids in the attributes. */
-static tl_status import_bodies(tl_onnx *x, tl_node_id n, uint32_t first_body) {
-  const tl_frame *own = x->calls.frame;
-  for (uint32_t i = first_body; i < x->attributes.bodies.n; i++) {
-    tl_body_job job = x->attributes.bodies.at[i];
+static tl_status import_bodies(tl_onnx *reader, tl_node_id n, uint32_t first_body) {
+  const tl_frame *own = reader->calls.frame;
+  for (uint32_t i = first_body; i < reader->attributes.bodies.n; i++) {
+    tl_body_job job = reader->attributes.bodies.at[i];
     tl_graph_id body = TL_NO_GRAPH;
-    x->calls.frame = job.frame;
-    tl_status status = tl_onnx_graph(x, job.graph, n, &body);
-    x->calls.frame = own;
+    reader->calls.frame = job.frame;
+    tl_status status = tl_onnx_graph(reader, job.graph, n, &body);
+    reader->calls.frame = own;
     TL_TRY(status);
-    tl_attr attr = tl_node_get(x->r.m, n)->attrs[job.attr];
+    tl_attr attr = tl_node_get(reader->r.m, n)->attrs[job.attr];
     if (attr.kind == TL_ATTR_GRAPH) {
       attr.u.g = body;
     } else {
-      uint32_t *ids = (uint32_t *)(void *)tl_arena_copy(&x->r.m->arena, attr.u.ids,
+      uint32_t *ids = (uint32_t *)(void *)tl_arena_copy(&reader->r.m->arena, attr.u.ids,
                                                         attr.count * sizeof *attr.u.ids);
       if (!ids)
         return TL_NO_MEMORY;
       ids[job.index] = body;
       attr.u.ids = ids;
     }
-    TL_TRY(tl_node_set_attr(x->r.m, n, attr));
+    TL_TRY(tl_node_set_attr(reader->r.m, n, attr));
   }
-  x->attributes.bodies.n = first_body;
+  reader->attributes.bodies.n = first_body;
   return TL_OK;
 }
 
-static tl_status add_op(tl_onnx *x, tl_graph_id g, const tl_node_wire *w, tl_op_id op) {
-  uint32_t first_body = x->attributes.bodies.n;
+static tl_status add_op(tl_onnx *reader, tl_graph_id g, const tl_node_wire *w, tl_op_id op) {
+  uint32_t first_body = reader->attributes.bodies.n;
   tl_node_id n;
-  TL_TRY(tl_onnx_make_node(x, g, w, op, &n));
+  TL_TRY(tl_onnx_make_node(reader, g, w, op, &n));
   if (n == TL_NO_NODE)
     return TL_OK; /* it became a constant */
-  if (x->attributes.bodies.n > first_body)
-    TL_TRY(import_bodies(x, n, first_body));
-  return tl_onnx_finish_node(x, g, w, n);
+  if (reader->attributes.bodies.n > first_body)
+    TL_TRY(import_bodies(reader, n, first_body));
+  return tl_onnx_finish_node(reader, g, w, n);
 }
 
 /* Adds the nodes of the function in place of the call. */
-static tl_status add_call(tl_onnx *x, tl_graph_id g, const tl_node_wire *w, tl_function *fn) {
+static tl_status add_call(tl_onnx *reader, tl_graph_id g, const tl_node_wire *w, tl_function *fn) {
   tl_frame frame;
-  TL_TRY(tl_onnx_open_call(x, g, w, fn, &frame));
-  tl_status status = add_nodes(x, g, fn->body, TL_FUNCTION_NODE);
+  TL_TRY(tl_onnx_open_call(reader, g, w, fn, &frame));
+  tl_status status = add_nodes(reader, g, fn->body, TL_FUNCTION_NODE);
   if (status == TL_OK)
-    status = tl_onnx_describe_call(x, g);
-  tl_onnx_close_call(x);
-  return status == TL_OK ? tl_onnx_check_call(x, fn, w) : status;
+    status = tl_onnx_describe_call(reader, g);
+  tl_onnx_close_call(reader);
+  return status == TL_OK ? tl_onnx_check_call(reader, fn, w) : status;
 }
 
-static tl_status add_node(tl_onnx *x, tl_graph_id g, tl_proto body) {
+static tl_status add_node(tl_onnx *reader, tl_graph_id g, tl_proto body) {
   tl_node_wire w;
   tl_op_id op;
   tl_function *call;
-  TL_TRY(tl_onnx_decode_node(&x->names, &x->ports, body, &w));
-  TL_TRY(tl_onnx_resolve(x, &w, &op, &call));
-  TL_TRY(call ? add_call(x, g, &w, call) : add_op(x, g, &w, op));
-  tl_onnx_drop_node(&x->names, &x->ports, &w);
+  TL_TRY(tl_onnx_decode_node(&reader->names, &reader->ports, body, &w));
+  TL_TRY(tl_onnx_resolve(reader, &w, &op, &call));
+  TL_TRY(call ? add_call(reader, g, &w, call) : add_op(reader, g, &w, op));
+  tl_onnx_drop_node(&reader->names, &reader->ports, &w);
   return TL_OK;
 }
 
 /* Adds the nodes of a message; `field` is their field number. */
-static tl_status add_nodes(tl_onnx *x, tl_graph_id g, tl_proto w, uint32_t field) {
+static tl_status add_nodes(tl_onnx *reader, tl_graph_id g, tl_proto w, uint32_t field) {
   tl_field f;
   while (w.p < w.end && tl_proto_next(&w, &f) == TL_STEP_FIELD)
     if (tl_field_tag(&f) == TL_TAG(field, TL_WIRE_BYTES))
-      TL_TRY(add_node(x, g, f.body));
+      TL_TRY(add_node(reader, g, f.body));
   return TL_OK;
 }
 
 /* Adds the nodes of training algorithms behind the model's own nodes. */
-static tl_status add_algorithms(tl_onnx *x, const graph_wire *g) {
-  for (uint32_t i = 0; i < x->training.nodes.n; i++) {
-    if (!tl_u32_vec_push(&x->training.first_nodes, tl_module_node_end(x->r.m)))
+static tl_status add_algorithms(tl_onnx *reader, const graph_wire *g) {
+  for (uint32_t i = 0; i < reader->training.nodes.n; i++) {
+    if (!tl_u32_vec_push(&reader->training.first_nodes, tl_module_node_end(reader->r.m)))
       return TL_NO_MEMORY;
-    if (x->training.nodes.at[i].p)
-      TL_TRY(add_nodes(x, g->id, x->training.nodes.at[i], NODE));
+    if (reader->training.nodes.at[i].p)
+      TL_TRY(add_nodes(reader, g->id, reader->training.nodes.at[i], NODE));
   }
-  return tl_u32_vec_push(&x->training.first_nodes, tl_module_node_end(x->r.m)) ? TL_OK
-                                                                               : TL_NO_MEMORY;
+  return tl_u32_vec_push(&reader->training.first_nodes, tl_module_node_end(reader->r.m))
+             ? TL_OK
+             : TL_NO_MEMORY;
 }
 
-static tl_status fill(tl_onnx *x, const graph_wire *g) {
+static tl_status fill(tl_onnx *reader, const graph_wire *g) {
   static const tl_note_fields notes = {.known = UINT64_C(1) << NODE | 1u << NAME |
                                                 1u << INITIALIZER | 1u << INPUT | 1u << OUTPUT |
                                                 1u << VALUE_INFO | 1u << SPARSE,
                                        .doc = 10,
                                        .metadata = 16};
-  uint32_t first_pending = x->names.pending.n;
+  uint32_t first_pending = reader->names.pending.n;
   bool sort;
-  TL_TRY(add_inputs(x, g));
-  TL_TRY(add_nodes(x, g->id, g->nodes, NODE));
+  TL_TRY(add_inputs(reader, g));
+  TL_TRY(add_nodes(reader, g->id, g->nodes, NODE));
   if (g->root)
-    TL_TRY(add_algorithms(x, g));
-  TL_TRY(add_outputs(x, g));
-  TL_TRY(tl_onnx_settle(&x->names, first_pending, &sort));
+    TL_TRY(add_algorithms(reader, g));
+  TL_TRY(add_outputs(reader, g));
+  TL_TRY(tl_onnx_settle(&reader->names, first_pending, &sort));
   if (sort)
-    TL_TRY(tl_graph_sort(x->r.m, g->id));
-  TL_TRY(describe_values(x, g));
+    TL_TRY(tl_graph_sort(reader->r.m, g->id));
+  TL_TRY(describe_values(reader, g));
   if (g->root)
-    TL_TRY(tl_onnx_states(&x->training));
+    TL_TRY(tl_onnx_states(&reader->training));
   if (g->has_notes)
-    TL_TRY(tl_onnx_carry_notes(&x->r, g->body, &notes, &tl_graph_get(x->r.m, g->id)->extra));
+    TL_TRY(
+        tl_onnx_carry_notes(&reader->r, g->body, &notes, &tl_graph_get(reader->r.m, g->id)->extra));
   return TL_OK;
 }
 
-tl_status tl_onnx_graph(tl_onnx *x, tl_proto body, tl_node_id owner, tl_graph_id *out) {
+tl_status tl_onnx_graph(tl_onnx *reader, tl_proto body, tl_node_id owner, tl_graph_id *out) {
   graph_wire g = {.body = body, .name = {"", 0}, .root = owner == TL_NO_NODE};
-  uint32_t undo_mark = x->names.undo.n;
-  if (x->names.depth == TL_ONNX_MAX_DEPTH)
-    return tl_fail(x->r.d, TL_LIMIT, TL_AT_FILE(x->r.path), "graphs are nested %d deep, at most %d",
-                   TL_ONNX_MAX_DEPTH + 1, TL_ONNX_MAX_DEPTH);
-  TL_TRY(scan(x, &g));
-  tl_symbol name = tl_onnx_symbol(&x->r, g.name);
+  uint32_t undo_mark = reader->names.undo.n;
+  if (reader->names.depth == TL_ONNX_MAX_DEPTH)
+    return tl_fail(reader->r.d, TL_LIMIT, TL_AT_FILE(reader->r.path),
+                   "graphs are nested %d deep, at most %d", TL_ONNX_MAX_DEPTH + 1,
+                   TL_ONNX_MAX_DEPTH);
+  TL_TRY(scan(reader, &g));
+  tl_symbol name = tl_onnx_symbol(&reader->r, g.name);
   if (name == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
-  g.id = tl_graph_create(x->r.m, g.root ? TL_GRAPH_ROOT : TL_GRAPH_BODY, name, owner);
+  g.id = tl_graph_create(reader->r.m, g.root ? TL_GRAPH_ROOT : TL_GRAPH_BODY, name, owner);
   if (!g.id)
     return TL_NO_MEMORY;
-  x->names.depth++;
-  TL_TRY(fill(x, &g));
-  tl_onnx_close_scope(&x->names, undo_mark);
-  x->names.depth--;
-  x->parts.n = g.first_part;
+  reader->names.depth++;
+  TL_TRY(fill(reader, &g));
+  tl_onnx_close_scope(&reader->names, undo_mark);
+  reader->names.depth--;
+  reader->parts.n = g.first_part;
   *out = g.id;
   return TL_OK;
 }

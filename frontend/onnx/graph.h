@@ -7,6 +7,7 @@
 
 /* Imports the main graph (owner: TL_NO_NODE) or a body of the node `owner`, with all that it holds.
  * All errors but TL_NO_MEMORY are reported: TL_INVALID_MODEL, TL_UNSUPPORTED, TL_LIMIT, TL_IO. */
-tl_status tl_onnx_graph(tl_onnx *x, tl_proto body, tl_node_id owner, tl_graph_id *out) TL_NODISCARD;
+tl_status tl_onnx_graph(tl_onnx *reader, tl_proto body, tl_node_id owner,
+                        tl_graph_id *out) TL_NODISCARD;
 
 #endif

@@ -16,18 +16,18 @@ typedef struct model_wire {
 
 /* Returns true for a function that is not carried along: it was inlined, or it defines a
  * collective that the op table has. */
-static bool was_inlined(const tl_onnx *x, const tl_field *f) {
+static bool was_inlined(const tl_onnx *reader, const tl_field *f) {
   if (f->number != FUNCTION)
     return false;
   uint32_t low = 0;
-  uint32_t high = x->functions.list.n; /* in file order */
+  uint32_t high = reader->functions.list.n; /* in file order */
   while (low < high) {
     uint32_t mid = low + (high - low) / 2;
-    if (x->functions.list.at[mid].start == f->start)
-      return x->functions.list.at[mid].called ||
-             (x->functions.list.at[mid].domain == TL_SYM_npu_hcom &&
-              x->functions.list.at[mid].raised != UINT32_MAX);
-    if (x->functions.list.at[mid].start < f->start)
+    if (reader->functions.list.at[mid].start == f->start)
+      return reader->functions.list.at[mid].called ||
+             (reader->functions.list.at[mid].domain == TL_SYM_npu_hcom &&
+              reader->functions.list.at[mid].raised != UINT32_MAX);
+    if (reader->functions.list.at[mid].start < f->start)
       low = mid + 1;
     else
       high = mid;
@@ -37,74 +37,74 @@ static bool was_inlined(const tl_onnx *x, const tl_field *f) {
 
 /* Returns true for a field that became part of the graph, which is therefore not carried along. */
 static bool was_taken(const void *user, const tl_field *f) {
-  const tl_onnx *x = user;
-  return was_inlined(x, f) || (f->number == TRAINING_INFO && x->o->training);
+  const tl_onnx *reader = user;
+  return was_inlined(reader, f) || (f->number == TRAINING_INFO && reader->o->training);
 }
 
 /* ---- header ---------------------------------------------------------------------------------- */
 
-static tl_status read_opset(tl_onnx *x, tl_proto w) {
+static tl_status read_opset(tl_onnx *reader, tl_proto w) {
   tl_symbol domain;
   int64_t version;
-  TL_TRY(tl_onnx_read_opset(&x->r, w, &domain, &version));
+  TL_TRY(tl_onnx_read_opset(&reader->r, w, &domain, &version));
   if (domain == 0 && (version < 1 || version > TL_ONNX_NEWEST_OPSET))
-    return tl_fail(x->r.d, TL_INVALID_MODEL, TL_AT_FILE(x->r.path),
+    return tl_fail(reader->r.d, TL_INVALID_MODEL, TL_AT_FILE(reader->r.path),
                    "opset %lld of ai.onnx is not between 1 and %d", (long long)version,
                    TL_ONNX_NEWEST_OPSET);
-  return tl_module_set_opset(x->r.m, domain, version);
+  return tl_module_set_opset(reader->r.m, domain, version);
 }
 
-static tl_status take_string(tl_onnx *x, const tl_field *f, tl_symbol *out) {
-  *out = tl_onnx_symbol(&x->r, tl_proto_sv(f->body));
+static tl_status take_string(tl_onnx *reader, const tl_field *f, tl_symbol *out) {
+  *out = tl_onnx_symbol(&reader->r, tl_proto_sv(f->body));
   return *out == TL_NO_SYMBOL ? TL_NO_MEMORY : TL_OK;
 }
 
-static tl_status take_header(tl_onnx *x, model_wire *w, const tl_field *f) {
+static tl_status take_header(tl_onnx *reader, model_wire *w, const tl_field *f) {
   switch (tl_field_tag(f)) {
-  case TL_TAG(1, TL_WIRE_VARINT): x->r.m->ir_version = (int64_t)f->value; break;
-  case TL_TAG(2, TL_WIRE_BYTES): return take_string(x, f, &x->r.m->producer_name);
-  case TL_TAG(3, TL_WIRE_BYTES): return take_string(x, f, &x->r.m->producer_version);
-  case TL_TAG(4, TL_WIRE_BYTES): return take_string(x, f, &x->r.m->domain);
-  case TL_TAG(5, TL_WIRE_VARINT): x->r.m->model_version = (int64_t)f->value; break;
+  case TL_TAG(1, TL_WIRE_VARINT): reader->r.m->ir_version = (int64_t)f->value; break;
+  case TL_TAG(2, TL_WIRE_BYTES): return take_string(reader, f, &reader->r.m->producer_name);
+  case TL_TAG(3, TL_WIRE_BYTES): return take_string(reader, f, &reader->r.m->producer_version);
+  case TL_TAG(4, TL_WIRE_BYTES): return take_string(reader, f, &reader->r.m->domain);
+  case TL_TAG(5, TL_WIRE_VARINT): reader->r.m->model_version = (int64_t)f->value; break;
   case TL_TAG(GRAPH, TL_WIRE_BYTES):
     w->two_graphs = w->graph.p != NULL;
     w->graph = f->body;
     break;
-  case TL_TAG(OPSET, TL_WIRE_BYTES): w->has_opset = true; return read_opset(x, f->body);
+  case TL_TAG(OPSET, TL_WIRE_BYTES): w->has_opset = true; return read_opset(reader, f->body);
   default: break;
   }
   return TL_OK;
 }
 
-static tl_status read_header(tl_onnx *x, model_wire *out) {
-  tl_proto w = x->r.model;
+static tl_status read_header(tl_onnx *reader, model_wire *out) {
+  tl_proto w = reader->r.model;
   tl_field f;
   tl_step step;
   *out = (model_wire){.two_graphs = false};
   while ((step = tl_proto_next(&w, &f)) == TL_STEP_FIELD)
-    TL_TRY(take_header(x, out, &f));
-  return step == TL_STEP_BAD ? tl_onnx_malformed(&x->r, w.p, "ModelProto") : TL_OK;
+    TL_TRY(take_header(reader, out, &f));
+  return step == TL_STEP_BAD ? tl_onnx_malformed(&reader->r, w.p, "ModelProto") : TL_OK;
 }
 
-static tl_status check_header(tl_onnx *x, const model_wire *w) {
-  tl_location where = TL_AT_FILE(x->r.path);
-  if (x->r.model.p == x->r.model.end)
-    return tl_fail(x->r.d, TL_INVALID_MODEL, where, "the file is empty");
-  if (x->r.m->ir_version < 1)
-    return tl_fail(x->r.d, TL_INVALID_MODEL, where, "ir_version is %lld, it must be positive",
-                   (long long)x->r.m->ir_version);
+static tl_status check_header(tl_onnx *reader, const model_wire *w) {
+  tl_location where = TL_AT_FILE(reader->r.path);
+  if (reader->r.model.p == reader->r.model.end)
+    return tl_fail(reader->r.d, TL_INVALID_MODEL, where, "the file is empty");
+  if (reader->r.m->ir_version < 1)
+    return tl_fail(reader->r.d, TL_INVALID_MODEL, where, "ir_version is %lld, it must be positive",
+                   (long long)reader->r.m->ir_version);
   if (!w->graph.p)
-    return tl_fail(x->r.d, TL_INVALID_MODEL, where, "the model has no graph");
+    return tl_fail(reader->r.d, TL_INVALID_MODEL, where, "the model has no graph");
   if (w->two_graphs)
-    return tl_fail(x->r.d, TL_INVALID_MODEL, where, "the model has more than one graph");
+    return tl_fail(reader->r.d, TL_INVALID_MODEL, where, "the model has more than one graph");
   if (w->has_opset)
     return TL_OK;
-  if (x->r.m->ir_version >= 3)
-    return tl_fail(x->r.d, TL_INVALID_MODEL, where,
+  if (reader->r.m->ir_version >= 3)
+    return tl_fail(reader->r.d, TL_INVALID_MODEL, where,
                    "no opset_import although ir_version is %lld\v"
                    "from IR version 3 on a model has to name its opsets",
-                   (long long)x->r.m->ir_version);
-  return tl_module_set_opset(x->r.m, 0, 1);
+                   (long long)reader->r.m->ir_version);
+  return tl_module_set_opset(reader->r.m, 0, 1);
 }
 
 /* ---- driver ---------------------------------------------------------------------------------- */
@@ -139,33 +139,34 @@ static void forget_unused(tl_module *m) {
   }
 }
 
-static tl_status read_model(tl_onnx *x, const model_wire *w) {
+static tl_status read_model(tl_onnx *reader, const model_wire *w) {
   const tl_note_fields notes = {
-      .known = 0x1be, .doc = 6, .metadata = 14, .drop = was_taken, .user = x};
-  tl_frame root = {.opset = tl_module_opset(x->r.m, 0)};
+      .known = 0x1be, .doc = 6, .metadata = 14, .drop = was_taken, .user = reader};
+  tl_frame root = {.opset = tl_module_opset(reader->r.m, 0)};
   tl_graph_id g;
-  x->r.m->source_opset = root.opset;
-  x->calls.frame = &root;
-  TL_TRY(tl_onnx_index_functions(&x->functions));
-  if (x->o->training)
-    TL_TRY(tl_onnx_read_training(&x->training));
-  bool has_functions = x->functions.list.n != 0;
+  reader->r.m->source_opset = root.opset;
+  reader->calls.frame = &root;
+  TL_TRY(tl_onnx_index_functions(&reader->functions));
+  if (reader->o->training)
+    TL_TRY(tl_onnx_read_training(&reader->training));
+  bool has_functions = reader->functions.list.n != 0;
   if (has_functions)
-    TL_TRY(tl_onnx_check_growth(&x->functions, w->graph, x->max_nodes));
-  for (uint32_t i = 0; has_functions && i < x->training.algorithms.n; i++)
-    if (x->training.algorithms.at[i].p)
-      TL_TRY(tl_onnx_check_growth(&x->functions, x->training.algorithms.at[i], x->max_nodes));
-  TL_TRY(tl_onnx_graph(x, w->graph, TL_NO_NODE, &g));
-  TL_TRY(tl_onnx_unhide(&x->names));
+    TL_TRY(tl_onnx_check_growth(&reader->functions, w->graph, reader->max_nodes));
+  for (uint32_t i = 0; has_functions && i < reader->training.algorithms.n; i++)
+    if (reader->training.algorithms.at[i].p)
+      TL_TRY(tl_onnx_check_growth(&reader->functions, reader->training.algorithms.at[i],
+                                  reader->max_nodes));
+  TL_TRY(tl_onnx_graph(reader, w->graph, TL_NO_NODE, &g));
+  TL_TRY(tl_onnx_unhide(&reader->names));
   if (has_functions)
-    forget_unused(x->r.m);
-  TL_TRY(tl_onnx_lift(&x->lifts));
-  if (x->training.algorithms.n > 1)
-    TL_TRY(tl_onnx_training_order(&x->training));
-  TL_TRY(tl_onnx_control(&x->names));
-  if (root.opset && tl_module_opset(x->r.m, 0) < TL_ONNX_CANONICAL_OPSET)
-    TL_TRY(tl_module_set_opset(x->r.m, 0, TL_ONNX_CANONICAL_OPSET));
-  return tl_onnx_carry_notes(&x->r, x->r.model, &notes, &x->r.m->extra);
+    forget_unused(reader->r.m);
+  TL_TRY(tl_onnx_lift(&reader->lifts));
+  if (reader->training.algorithms.n > 1)
+    TL_TRY(tl_onnx_training_order(&reader->training));
+  TL_TRY(tl_onnx_control(&reader->names));
+  if (root.opset && tl_module_opset(reader->r.m, 0) < TL_ONNX_CANONICAL_OPSET)
+    TL_TRY(tl_module_set_opset(reader->r.m, 0, TL_ONNX_CANONICAL_OPSET));
+  return tl_onnx_carry_notes(&reader->r, reader->r.model, &notes, &reader->r.m->extra);
 }
 
 /* Returns the number of nodes of the main graph, to size the tables before the import. */
@@ -184,32 +185,33 @@ static uint32_t count_nodes(tl_proto model) {
 }
 
 /* Initializes everything but the module, which the caller sets. */
-static void begin(tl_onnx *x, tl_diag *d, const char *path, const tl_onnx_load_options *o) {
+static void begin(tl_onnx *reader, tl_diag *d, const char *path, const tl_onnx_load_options *o) {
   static const tl_onnx_load_options defaults = {.mode = TL_FILE_MAP};
-  *x = (tl_onnx){.o = o ? o : &defaults};
-  x->r.d = d;
-  x->r.path = path;
-  x->r.mode = x->o->mode;
-  tl_onnx_reader_init(&x->r);
-  x->max_nodes = x->o->max_nodes ? x->o->max_nodes : TL_ONNX_DEFAULT_MAX_NODES;
-  x->names.r = x->attributes.r = x->functions.r = x->training.r = x->lifts.r = &x->r;
-  x->names.calls = x->attributes.calls = &x->calls;
-  x->training.names = &x->names;
+  *reader = (tl_onnx){.o = o ? o : &defaults};
+  reader->r.d = d;
+  reader->r.path = path;
+  reader->r.mode = reader->o->mode;
+  tl_onnx_reader_init(&reader->r);
+  reader->max_nodes = reader->o->max_nodes ? reader->o->max_nodes : TL_ONNX_DEFAULT_MAX_NODES;
+  reader->names.r = reader->attributes.r = reader->functions.r = reader->training.r =
+      reader->lifts.r = &reader->r;
+  reader->names.calls = reader->attributes.calls = &reader->calls;
+  reader->training.names = &reader->names;
 }
 
-static void release(tl_onnx *x) {
-  tl_proto_vec_release(&x->calls.attributes);
-  tl_formal_vec_release(&x->calls.formals);
-  tl_onnx_names_release(&x->names);
-  tl_onnx_ports_release(&x->ports);
-  tl_onnx_attributes_release(&x->attributes);
-  tl_onnx_functions_release(&x->functions);
-  tl_onnx_training_release(&x->training);
-  tl_onnx_lifts_release(&x->lifts);
-  tl_u32_vec_release(&x->call_paths);
-  tl_u32_vec_release(&x->values);
-  tl_part_vec_release(&x->parts);
-  tl_onnx_reader_release(&x->r);
+static void release(tl_onnx *reader) {
+  tl_proto_vec_release(&reader->calls.attributes);
+  tl_formal_vec_release(&reader->calls.formals);
+  tl_onnx_names_release(&reader->names);
+  tl_onnx_ports_release(&reader->ports);
+  tl_onnx_attributes_release(&reader->attributes);
+  tl_onnx_functions_release(&reader->functions);
+  tl_onnx_training_release(&reader->training);
+  tl_onnx_lifts_release(&reader->lifts);
+  tl_u32_vec_release(&reader->call_paths);
+  tl_u32_vec_release(&reader->values);
+  tl_part_vec_release(&reader->parts);
+  tl_onnx_reader_release(&reader->r);
 }
 
 /* Returns true if the model has NPU ops: models made for the device may, such as steps of
@@ -223,86 +225,86 @@ static bool has_npu_ops(const tl_module *m) {
   return false;
 }
 
-static tl_status import_model(tl_onnx *x) {
+static tl_status import_model(tl_onnx *reader) {
   model_wire w;
-  TL_TRY(read_header(x, &w));
-  TL_TRY(check_header(x, &w));
-  TL_TRY(read_model(x, &w));
-  if (has_npu_ops(x->r.m))
-    x->r.m->form = TL_FORM_SPELLED;
+  TL_TRY(read_header(reader, &w));
+  TL_TRY(check_header(reader, &w));
+  TL_TRY(read_model(reader, &w));
+  if (has_npu_ops(reader->r.m))
+    reader->r.m->form = TL_FORM_SPELLED;
   return TL_OK;
 }
 
-static tl_status open_model(tl_onnx *x, tl_file **file) {
-  TL_TRY(tl_file_open(x->r.d, x->r.path, x->o->mode, file));
-  x->r.file = *file;
-  x->r.model = (tl_proto){(*file)->data, (*file)->data + (*file)->size};
+static tl_status open_model(tl_onnx *reader, tl_file **file) {
+  TL_TRY(tl_file_open(reader->r.d, reader->r.path, reader->o->mode, file));
+  reader->r.file = *file;
+  reader->r.model = (tl_proto){(*file)->data, (*file)->data + (*file)->size};
   return TL_OK;
 }
 
-static tl_status load(tl_onnx *x, tl_file *file, tl_module **out) {
-  x->r.m = tl_module_create(x->r.d, x->r.path, count_nodes(x->r.model));
-  if (!x->r.m) {
+static tl_status load(tl_onnx *reader, tl_file *file, tl_module **out) {
+  reader->r.m = tl_module_create(reader->r.d, reader->r.path, count_nodes(reader->r.model));
+  if (!reader->r.m) {
     tl_file_close(file);
     return TL_NO_MEMORY;
   }
-  tl_status status = file ? tl_module_add_file(x->r.m, file) : TL_OK;
+  tl_status status = file ? tl_module_add_file(reader->r.m, file) : TL_OK;
   if (status == TL_OK)
-    status = import_model(x);
-  release(x);
+    status = import_model(reader);
+  release(reader);
   if (status == TL_OK)
-    *out = x->r.m;
+    *out = reader->r.m;
   else
-    tl_module_destroy(x->r.m);
+    tl_module_destroy(reader->r.m);
   return status;
 }
 
 tl_status tl_onnx_load(tl_diag *d, const char *path, const tl_onnx_load_options *o,
                        tl_module **out) {
   tl_file *file;
-  tl_onnx x;
-  begin(&x, d, path, o);
-  TL_TRY(open_model(&x, &file));
-  return load(&x, file, out);
+  tl_onnx reader;
+  begin(&reader, d, path, o);
+  TL_TRY(open_model(&reader, &file));
+  return load(&reader, file, out);
 }
 
 /* Checks that both models have the same opset after lifting. Models newer than the canonical opset
  * are not lifted, and an op may differ between such versions. */
-static tl_status check_opsets(tl_onnx *x, int64_t first) {
-  int64_t second = tl_module_opset(x->r.m, 0);
+static tl_status check_opsets(tl_onnx *reader, int64_t first) {
+  int64_t second = tl_module_opset(reader->r.m, 0);
   if (first == second)
     return TL_OK;
-  return tl_fail(x->r.d, TL_UNSUPPORTED, TL_AT_FILE(x->r.path),
+  return tl_fail(reader->r.d, TL_UNSUPPORTED, TL_AT_FILE(reader->r.path),
                  "the two models have opset %lld and %lld after they were lifted"
                  "\vexport both with the same opset, at most %d",
                  (long long)second, (long long)first, (int)TL_ONNX_CANONICAL_OPSET);
 }
 
-static tl_status load_beside(tl_onnx *x, tl_file *file) {
-  tl_about about = tl_module_about(x->r.m, x->r.path);
-  int64_t opset = tl_module_opset(x->r.m, 0);
-  tl_status status = tl_module_add_file(x->r.m, file);
+static tl_status load_beside(tl_onnx *reader, tl_file *file) {
+  tl_about about = tl_module_about(reader->r.m, reader->r.path);
+  int64_t opset = tl_module_opset(reader->r.m, 0);
+  tl_status status = tl_module_add_file(reader->r.m, file);
   if (status == TL_OK)
-    status = import_model(x);
-  release(x);
-  tl_module_set_about(x->r.m, &about);
-  return status == TL_OK ? check_opsets(x, opset) : status;
+    status = import_model(reader);
+  release(reader);
+  tl_module_set_about(reader->r.m, &about);
+  return status == TL_OK ? check_opsets(reader, opset) : status;
 }
 
 tl_status tl_onnx_load_beside(tl_diag *d, const char *path, const tl_onnx_load_options *o,
                               tl_module *m) {
   tl_file *file;
-  tl_onnx x;
-  begin(&x, d, path, o);
-  x.r.m = m;
-  TL_TRY(open_model(&x, &file));
-  return load_beside(&x, file);
+  tl_onnx reader;
+  begin(&reader, d, path, o);
+  reader.r.m = m;
+  TL_TRY(open_model(&reader, &file));
+  return load_beside(&reader, file);
 }
 
 tl_status tl_onnx_load_bytes(tl_diag *d, const char *name, const void *bytes, size_t n,
                              const tl_onnx_load_options *o, tl_module **out) {
-  tl_onnx x;
-  begin(&x, d, name, o);
-  x.r.model = (tl_proto){bytes, (const unsigned char *)bytes + n};
-  return load(&x, NULL, out);
+  tl_onnx reader;
+  begin(&reader, d, name, o);
+  reader.r.model = (tl_proto){bytes, (const unsigned char *)bytes + n};
+  return load(&reader, NULL, out);
 }

@@ -7,12 +7,12 @@ enum { MAX_TYPE_DEPTH = 16, SHOWN_OPERANDS = 4, MAX_FLOATS = 16 };
 
 /* ---- operands ------------------------------------------------------------------------------- */
 
-uint32_t tl_infer_n_operands(tl_infer *x) { return tl_node_get(x->m, x->node)->n_operands; }
+uint32_t tl_infer_n_operands(tl_infer *ctx) { return tl_node_get(ctx->m, ctx->node)->n_operands; }
 
-uint32_t tl_infer_n_results(tl_infer *x) { return tl_node_get(x->m, x->node)->n_results; }
+uint32_t tl_infer_n_results(tl_infer *ctx) { return tl_node_get(ctx->m, ctx->node)->n_results; }
 
-const tl_type *tl_infer_operand(tl_infer *x, uint32_t i) {
-  return tl_type_get(x->m, tl_value_type(x->m, tl_operand(x->m, x->node, i)));
+const tl_type *tl_infer_operand(tl_infer *ctx, uint32_t i) {
+  return tl_type_get(ctx->m, tl_value_type(ctx->m, tl_operand(ctx->m, ctx->node, i)));
 }
 
 /* Sparse tensors have dtype and dims as well. */
@@ -20,60 +20,60 @@ static bool is_shaped(const tl_type *t) {
   return t->kind == TL_KIND_TENSOR || t->kind == TL_KIND_SPARSE_TENSOR;
 }
 
-tl_dtype tl_infer_dtype(tl_infer *x, uint32_t i) {
-  const tl_type *t = tl_infer_operand(x, i);
+tl_dtype tl_infer_dtype(tl_infer *ctx, uint32_t i) {
+  const tl_type *t = tl_infer_operand(ctx, i);
   return is_shaped(t) ? (tl_dtype)t->dtype : TL_DTYPE_NONE;
 }
 
-int tl_infer_rank(tl_infer *x, uint32_t i) {
-  const tl_type *t = tl_infer_operand(x, i);
+int tl_infer_rank(tl_infer *ctx, uint32_t i) {
+  const tl_type *t = tl_infer_operand(ctx, i);
   return is_shaped(t) ? t->rank : TL_RANK_UNKNOWN;
 }
 
-const tl_dim *tl_infer_dims(tl_infer *x, uint32_t i) {
-  const tl_type *t = tl_infer_operand(x, i);
+const tl_dim *tl_infer_dims(tl_infer *ctx, uint32_t i) {
+  const tl_type *t = tl_infer_operand(ctx, i);
   return is_shaped(t) && t->rank > 0 ? t->dims : NULL;
 }
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
 /* Appends the first operands with their types to a message. */
-static void describe_operands(tl_infer *x, tl_buf *out) {
-  uint32_t n = tl_infer_n_operands(x);
+static void describe_operands(tl_infer *ctx, tl_buf *out) {
+  uint32_t n = tl_infer_n_operands(ctx);
   const char *before = " (";
   for (uint32_t i = 0; i < n && i < SHOWN_OPERANDS; i++) {
-    tl_value_id v = tl_operand(x->m, x->node, i);
+    tl_value_id v = tl_operand(ctx->m, ctx->node, i);
     if (!v)
       continue;
     tl_buf_add_z(out, before);
     before = ", ";
-    tl_buf_add_quoted(out, tl_value_name(x->m, v));
+    tl_buf_add_quoted(out, tl_value_name(ctx->m, v));
     tl_buf_add_z(out, ": ");
-    tl_type_print(x->m, tl_value_type(x->m, v), out);
+    tl_type_print(ctx->m, tl_value_type(ctx->m, v), out);
   }
   if (before[0] == ',')
     tl_buf_add_z(out, n > SHOWN_OPERANDS ? ", ...)" : ")");
 }
 
 /* The types of operands are what the reader needs most. */
-tl_status tl_infer_fail(tl_infer *x, const char *fmt, ...) {
+tl_status tl_infer_fail(tl_infer *ctx, const char *fmt, ...) {
   tl_buf text;
   tl_buf_init(&text);
   va_list ap;
   va_start(ap, fmt);
   tl_buf_vprintf(&text, fmt, ap);
   va_end(ap);
-  describe_operands(x, &text);
+  describe_operands(ctx, &text);
   tl_sv shown = text.failed ? TL_SV("types or shapes do not fit") : tl_buf_view(&text);
-  tl_status status =
-      tl_fail(x->m->diag, TL_INVALID_MODEL, tl_node_where(x->m, x->node), "%.*s", TL_SV_ARG(shown));
+  tl_status status = tl_fail(ctx->m->diag, TL_INVALID_MODEL, tl_node_where(ctx->m, ctx->node),
+                             "%.*s", TL_SV_ARG(shown));
   tl_buf_release(&text);
   return status;
 }
 
-tl_status tl_infer_axis(tl_infer *x, int64_t axis, int rank, uint32_t *out) {
+tl_status tl_infer_axis(tl_infer *ctx, int64_t axis, int rank, uint32_t *out) {
   if (axis < -rank || axis >= rank)
-    return tl_infer_fail(x, "axis %lld is outside [%d, %d]", (long long)axis, -rank, rank - 1);
+    return tl_infer_fail(ctx, "axis %lld is outside [%d, %d]", (long long)axis, -rank, rank - 1);
   *out = (uint32_t)(axis < 0 ? axis + rank : axis);
   return TL_OK;
 }
@@ -81,45 +81,45 @@ tl_status tl_infer_axis(tl_infer *x, int64_t axis, int rank, uint32_t *out) {
 /* ---- statements about results --------------------------------------------------------------- */
 
 /* Warns that a value's declared shape is not what its operands give. */
-static void warn_shape(tl_infer *x, tl_value_id v, tl_type_id declared, const tl_type *stated) {
-  tl_type_id type = tl_type_intern(x->m, stated);
+static void warn_shape(tl_infer *ctx, tl_value_id v, tl_type_id declared, const tl_type *stated) {
+  tl_type_id type = tl_type_intern(ctx->m, stated);
   tl_buf text;
   tl_buf_init(&text);
   tl_buf_add_z(&text, "result ");
-  tl_buf_add_quoted(&text, tl_value_name(x->m, v));
+  tl_buf_add_quoted(&text, tl_value_name(ctx->m, v));
   tl_buf_add_z(&text, " is declared as ");
-  tl_type_print(x->m, declared, &text);
+  tl_type_print(ctx->m, declared, &text);
   tl_buf_add_z(&text, ", but ");
-  tl_type_print(x->m, type, &text);
+  tl_type_print(ctx->m, type, &text);
   tl_buf_add_z(&text, " is computed; the declaration is ignored");
   if (!text.failed)
-    tl_warn(x->m->diag, tl_node_where(x->m, x->node), "%.*s", TL_SV_ARG(tl_buf_view(&text)));
+    tl_warn(ctx->m->diag, tl_node_where(ctx->m, ctx->node), "%.*s", TL_SV_ARG(tl_buf_view(&text)));
   tl_buf_release(&text);
 }
 
 /* A wrong dtype is an error, unlike a wrong shape: the elements would be read wrongly. */
-static tl_status fail_dtype(tl_infer *x, tl_value_id v, unsigned declared, unsigned stated) {
-  tl_sv name = tl_value_name(x->m, v);
-  return tl_infer_fail(x, "result '%.*s' is declared as %s, but %s is computed", TL_SV_ARG(name),
+static tl_status fail_dtype(tl_infer *ctx, tl_value_id v, unsigned declared, unsigned stated) {
+  tl_sv name = tl_value_name(ctx->m, v);
+  return tl_infer_fail(ctx, "result '%.*s' is declared as %s, but %s is computed", TL_SV_ARG(name),
                        tl_dtype_get((tl_dtype)declared)->name,
                        tl_dtype_get((tl_dtype)stated)->name);
 }
 
 /* Chooses between two names for one dim. Callers know the declared name of a graph output; inside
  * the graph the computed name is the one that other dims share. */
-static tl_dim choose_symbol(tl_infer *x, tl_value_id v, tl_dim declared, tl_dim stated) {
-  return declared != stated && tl_value_is_output(x->m, v) ? declared : stated;
+static tl_dim choose_symbol(tl_infer *ctx, tl_value_id v, tl_dim declared, tl_dim stated) {
+  return declared != stated && tl_value_is_output(ctx->m, v) ? declared : stated;
 }
 
 /* Merges dims of equal rank into dims[]. False when two sizes differ: then all stated ones are
  * taken, since a declaration that is wrong about one dim proves nothing about the others. */
-static bool merge_dims(tl_infer *x, tl_value_id v, const tl_type *declared, const tl_dim *stated,
+static bool merge_dims(tl_infer *ctx, tl_value_id v, const tl_type *declared, const tl_dim *stated,
                        tl_dim *dims) {
   bool agree = true;
   for (int i = 0; i < declared->rank; i++) {
     tl_dim d = declared->dims[i];
     if (tl_dim_is_symbol(d) && tl_dim_is_symbol(stated[i]))
-      dims[i] = choose_symbol(x, v, d, stated[i]);
+      dims[i] = choose_symbol(ctx, v, d, stated[i]);
     else
       agree = tl_dim_merge(stated[i], d, &dims[i]) && agree;
   }
@@ -135,14 +135,14 @@ static bool same_tensor(const tl_type *t, tl_dtype dtype, int rank, const tl_dim
 }
 
 /* Merges a statement about a tensor with the type that the model declared, of id `declared`. */
-static tl_status merge_tensor(tl_infer *x, tl_value_id v, tl_type_id declared, tl_type stated,
+static tl_status merge_tensor(tl_infer *ctx, tl_value_id v, tl_type_id declared, tl_type stated,
                               tl_type_id *out) {
   tl_dim dims[TL_MAX_RANK];
-  const tl_type *t = tl_type_get(x->m, declared);
+  const tl_type *t = tl_type_get(ctx->m, declared);
   if (stated.dtype == TL_DTYPE_NONE)
     stated.dtype = t->dtype;
   if (t->dtype != TL_DTYPE_NONE && t->dtype != stated.dtype)
-    return fail_dtype(x, v, t->dtype, stated.dtype);
+    return fail_dtype(ctx, v, t->dtype, stated.dtype);
   *out = declared;
   if (same_tensor(t, (tl_dtype)stated.dtype, stated.rank, stated.dims))
     return TL_OK;
@@ -150,98 +150,98 @@ static tl_status merge_tensor(tl_infer *x, tl_value_id v, tl_type_id declared, t
     stated.rank = t->rank;
     stated.dims = t->dims;
   } else if (t->rank == stated.rank && t->rank > 0) {
-    bool agree = merge_dims(x, v, t, stated.dims, dims);
+    bool agree = merge_dims(ctx, v, t, stated.dims, dims);
     stated.dims = dims;
     if (!agree)
-      warn_shape(x, v, declared, &stated);
+      warn_shape(ctx, v, declared, &stated);
   } else if (t->rank >= 0 && t->rank != stated.rank) {
-    warn_shape(x, v, declared, &stated);
+    warn_shape(ctx, v, declared, &stated);
   }
-  *out = tl_type_intern(x->m, &stated);
+  *out = tl_type_intern(ctx->m, &stated);
   return *out == TL_NO_TYPE ? TL_NO_MEMORY : TL_OK;
 }
 
 /* Merges a stated type of any kind into the declared one; elements of sequences and optionals
  * likewise. */
-static tl_status merge_type(tl_infer *x, tl_value_id v, tl_type_id declared, tl_type_id stated,
+static tl_status merge_type(tl_infer *ctx, tl_value_id v, tl_type_id declared, tl_type_id stated,
                             uint32_t depth, tl_type_id *out) {
-  tl_type d = *tl_type_get(x->m, declared);
-  tl_type s = *tl_type_get(x->m, stated);
+  tl_type d = *tl_type_get(ctx->m, declared);
+  tl_type s = *tl_type_get(ctx->m, stated);
   *out = declared == TL_NO_TYPE ? stated : declared;
   if (declared == stated || declared == TL_NO_TYPE || s.kind == TL_KIND_UNKNOWN)
     return TL_OK;
   if (d.kind != s.kind || depth > MAX_TYPE_DEPTH) {
-    tl_sv name = tl_value_name(x->m, v);
-    return tl_infer_fail(x, "result '%.*s' is declared as another kind of type than the op gives",
+    tl_sv name = tl_value_name(ctx->m, v);
+    return tl_infer_fail(ctx, "result '%.*s' is declared as another kind of type than the op gives",
                          TL_SV_ARG(name));
   }
   if (is_shaped(&s))
-    return merge_tensor(x, v, declared, s, out);
+    return merge_tensor(ctx, v, declared, s, out);
   if (s.kind != TL_KIND_SEQUENCE && s.kind != TL_KIND_OPTIONAL)
     return TL_OK;
-  TL_TRY(merge_type(x, v, d.element, s.element, depth + 1, &s.element));
-  *out = tl_type_intern(x->m, &s);
+  TL_TRY(merge_type(ctx, v, d.element, s.element, depth + 1, &s.element));
+  *out = tl_type_intern(ctx->m, &s);
   return *out == TL_NO_TYPE ? TL_NO_MEMORY : TL_OK;
 }
 
 /* Returns the type that the value had before this run. */
-static tl_type_id declared_type(tl_infer *x, tl_value_id v) {
-  if (v >= x->n_partials)
-    return tl_value_type(x->m, v);
-  if (x->declared[v] == 0)
-    x->declared[v] = tl_value_type(x->m, v) + 1;
-  return x->declared[v] - 1;
+static tl_type_id declared_type(tl_infer *ctx, tl_value_id v) {
+  if (v >= ctx->n_partials)
+    return tl_value_type(ctx->m, v);
+  if (ctx->declared[v] == 0)
+    ctx->declared[v] = tl_value_type(ctx->m, v) + 1;
+  return ctx->declared[v] - 1;
 }
 
 /* A statement without dtype and rank leaves an undeclared value unknown. */
-tl_status tl_infer_set(tl_infer *x, uint32_t i, tl_dtype dtype, int rank, const tl_dim *dims) {
-  tl_value_id v = tl_result(x->m, x->node, i);
+tl_status tl_infer_set(tl_infer *ctx, uint32_t i, tl_dtype dtype, int rank, const tl_dim *dims) {
+  tl_value_id v = tl_result(ctx->m, ctx->node, i);
   if (v == TL_NO_VALUE)
     return TL_OK;
-  tl_type_id declared = declared_type(x, v);
+  tl_type_id declared = declared_type(ctx, v);
   tl_type_id type = declared;
   if (rank > TL_MAX_RANK)
-    return tl_infer_fail(x, "result %u has rank %d, more than %d", i, rank, TL_MAX_RANK);
+    return tl_infer_fail(ctx, "result %u has rank %d, more than %d", i, rank, TL_MAX_RANK);
   tl_type stated = {.kind = TL_KIND_TENSOR,
                     .dtype = (uint8_t)dtype,
                     .rank = (int16_t)rank,
                     .dims = rank > 0 ? dims : NULL};
-  unsigned kind = tl_type_get(x->m, declared)->kind;
+  unsigned kind = tl_type_get(ctx->m, declared)->kind;
   if (kind == TL_KIND_TENSOR) {
-    TL_TRY(merge_tensor(x, v, declared, stated, &type));
+    TL_TRY(merge_tensor(ctx, v, declared, stated, &type));
   } else if (kind != TL_KIND_UNKNOWN) {
-    tl_sv name = tl_value_name(x->m, v);
-    return tl_infer_fail(x, "result '%.*s' is a tensor, but declared as another kind of type",
+    tl_sv name = tl_value_name(ctx->m, v);
+    return tl_infer_fail(ctx, "result '%.*s' is a tensor, but declared as another kind of type",
                          TL_SV_ARG(name));
   } else if (dtype != TL_DTYPE_NONE || rank >= 0) {
-    type = tl_type_intern(x->m, &stated);
+    type = tl_type_intern(ctx->m, &stated);
     if (type == TL_NO_TYPE)
       return TL_NO_MEMORY;
   }
-  tl_value_get(x->m, v)->type = type;
+  tl_value_get(ctx->m, v)->type = type;
   return TL_OK;
 }
 
-tl_status tl_infer_set_type(tl_infer *x, uint32_t i, tl_type_id stated) {
-  tl_value_id v = tl_result(x->m, x->node, i);
+tl_status tl_infer_set_type(tl_infer *ctx, uint32_t i, tl_type_id stated) {
+  tl_value_id v = tl_result(ctx->m, ctx->node, i);
   tl_type_id type;
   if (v == TL_NO_VALUE)
     return TL_OK;
-  TL_TRY(merge_type(x, v, declared_type(x, v), stated, 0, &type));
-  tl_value_get(x->m, v)->type = type;
+  TL_TRY(merge_type(ctx, v, declared_type(ctx, v), stated, 0, &type));
+  tl_value_get(ctx->m, v)->type = type;
   return TL_OK;
 }
 
-tl_status tl_infer_set_like(tl_infer *x, uint32_t i, uint32_t operand, tl_dtype dtype) {
-  const tl_type *t = tl_infer_operand(x, operand);
+tl_status tl_infer_set_like(tl_infer *ctx, uint32_t i, uint32_t operand, tl_dtype dtype) {
+  const tl_type *t = tl_infer_operand(ctx, operand);
   if (dtype == TL_DTYPE_NONE && t->kind != TL_KIND_TENSOR)
-    return tl_infer_set_type(x, i, tl_value_type(x->m, tl_operand(x->m, x->node, operand)));
-  return tl_infer_set(x, i, dtype == TL_DTYPE_NONE ? (tl_dtype)t->dtype : dtype,
-                      tl_infer_rank(x, operand), tl_infer_dims(x, operand));
+    return tl_infer_set_type(ctx, i, tl_value_type(ctx->m, tl_operand(ctx->m, ctx->node, operand)));
+  return tl_infer_set(ctx, i, dtype == TL_DTYPE_NONE ? (tl_dtype)t->dtype : dtype,
+                      tl_infer_rank(ctx, operand), tl_infer_dims(ctx, operand));
 }
 
-tl_dim *tl_infer_new_dims(tl_infer *x, uint32_t n) {
-  return tl_arena_alloc(x->scratch, n * sizeof(tl_dim));
+tl_dim *tl_infer_new_dims(tl_infer *ctx, uint32_t n) {
+  return tl_arena_alloc(ctx->scratch, n * sizeof(tl_dim));
 }
 
 /* ---- partial values ------------------------------------------------------------------------- */
@@ -259,52 +259,53 @@ static bool integral_at(const tl_module *m, const tl_tensor *t, uint64_t i, int6
 }
 
 /* A constant is read once and kept as tracked; elems_left bounds what one run keeps. */
-static tl_partial read_constant(tl_infer *x, const tl_tensor *t) {
+static tl_partial read_constant(tl_infer *ctx, const tl_tensor *t) {
   tl_partial none = {NULL, 0};
   uint64_t n;
   tl_dtype dtype = (tl_dtype)t->dtype;
   bool whole = tl_dtype_is_integer(dtype) || dtype == TL_DTYPE_BOOL;
   bool real = dtype == TL_DTYPE_F32 || dtype == TL_DTYPE_F64;
   uint32_t most = whole ? TL_MAX_PARTIAL : real ? MAX_FLOATS : 0;
-  if (!tl_type_elements(x->m, t->type, &n) || n > most || (!whole && !real) || n > x->elems_left)
+  if (!tl_type_elements(ctx->m, t->type, &n) || n > most || (!whole && !real) ||
+      n > ctx->elems_left)
     return none;
-  tl_elem *at = tl_arena_calloc(x->scratch, n, sizeof *at);
+  tl_elem *at = tl_arena_calloc(ctx->scratch, n, sizeof *at);
   if (!at)
     return none;
   for (uint64_t i = 0; i < n; i++)
-    if (integral_at(x->m, t, i, &at[i].value))
+    if (integral_at(ctx->m, t, i, &at[i].value))
       at[i].kind = TL_ELEM_INT;
-  x->elems_left -= (uint32_t)n;
+  ctx->elems_left -= (uint32_t)n;
   return (tl_partial){at, (uint32_t)n};
 }
 
 /* What was read of a constant is kept for the next node that uses it. */
-tl_partial tl_infer_elems(tl_infer *x, uint32_t i) {
-  tl_value_id v = tl_operand(x->m, x->node, i);
-  bool tracked = v < x->n_partials;
-  if (tracked && x->partials[v].at)
-    return x->partials[v];
-  const tl_tensor *t = tl_value_constant(x->m, v);
-  tl_partial p = t ? read_constant(x, t) : (tl_partial){NULL, 0};
+tl_partial tl_infer_elems(tl_infer *ctx, uint32_t i) {
+  tl_value_id v = tl_operand(ctx->m, ctx->node, i);
+  bool tracked = v < ctx->n_partials;
+  if (tracked && ctx->partials[v].at)
+    return ctx->partials[v];
+  const tl_tensor *t = tl_value_constant(ctx->m, v);
+  tl_partial p = t ? read_constant(ctx, t) : (tl_partial){NULL, 0};
   if (tracked)
-    x->partials[v] = p;
+    ctx->partials[v] = p;
   return p;
 }
 
-bool tl_infer_all_tracked(tl_infer *x) {
-  uint32_t n = tl_infer_n_operands(x);
+bool tl_infer_all_tracked(tl_infer *ctx) {
+  uint32_t n = tl_infer_n_operands(ctx);
   for (uint32_t i = 0; i < n; i++) {
-    tl_value_id v = tl_operand(x->m, x->node, i);
-    bool tracked = v < x->n_partials && x->partials[v].at;
-    if (!v || (!tracked && tl_value_get(x->m, v)->kind != TL_VALUE_CONSTANT))
+    tl_value_id v = tl_operand(ctx->m, ctx->node, i);
+    bool tracked = v < ctx->n_partials && ctx->partials[v].at;
+    if (!v || (!tracked && tl_value_get(ctx->m, v)->kind != TL_VALUE_CONSTANT))
       return false;
   }
   return true;
 }
 
-bool tl_infer_ints(tl_infer *x, uint32_t i, tl_int_list *out) {
-  tl_partial p = tl_infer_elems(x, i);
-  int64_t *at = p.at ? tl_arena_alloc(x->scratch, p.n * sizeof *at) : NULL;
+bool tl_infer_ints(tl_infer *ctx, uint32_t i, tl_int_list *out) {
+  tl_partial p = tl_infer_elems(ctx, i);
+  int64_t *at = p.at ? tl_arena_alloc(ctx->scratch, p.n * sizeof *at) : NULL;
   if (!at)
     return false;
   for (uint32_t k = 0; k < p.n; k++) {
@@ -316,8 +317,8 @@ bool tl_infer_ints(tl_infer *x, uint32_t i, tl_int_list *out) {
   return true;
 }
 
-bool tl_infer_int(tl_infer *x, uint32_t i, int64_t *out) {
-  tl_partial p = tl_infer_elems(x, i);
+bool tl_infer_int(tl_infer *ctx, uint32_t i, int64_t *out) {
+  tl_partial p = tl_infer_elems(ctx, i);
   if (!p.at || p.n != 1 || p.at[0].kind != TL_ELEM_INT)
     return false;
   *out = p.at[0].value;
@@ -333,16 +334,16 @@ static bool any_known(const tl_elem *at, uint32_t n) {
 }
 
 /* Elements of which none is known are not worth their room. */
-tl_status tl_infer_set_elems(tl_infer *x, uint32_t i, const tl_elem *at, uint32_t n) {
-  tl_value_id v = tl_result(x->m, x->node, i);
-  if (v == TL_NO_VALUE || v >= x->n_partials || n > TL_MAX_PARTIAL || n > x->elems_left ||
+tl_status tl_infer_set_elems(tl_infer *ctx, uint32_t i, const tl_elem *at, uint32_t n) {
+  tl_value_id v = tl_result(ctx->m, ctx->node, i);
+  if (v == TL_NO_VALUE || v >= ctx->n_partials || n > TL_MAX_PARTIAL || n > ctx->elems_left ||
       !any_known(at, n))
     return TL_OK;
-  const void *copy = tl_arena_copy(x->scratch, at, n * sizeof *at);
+  const void *copy = tl_arena_copy(ctx->scratch, at, n * sizeof *at);
   if (!copy)
     return TL_NO_MEMORY;
-  x->elems_left -= n;
-  x->partials[v] = (tl_partial){copy, n};
+  ctx->elems_left -= n;
+  ctx->partials[v] = (tl_partial){copy, n};
   return TL_OK;
 }
 
@@ -356,10 +357,10 @@ bool tl_infer_exists_once(const tl_module *m, tl_graph_id id) {
   return g->kind == TL_GRAPH_ROOT;
 }
 
-tl_status tl_infer_substitute(tl_infer *x, uint32_t i, const int64_t *at, uint32_t n) {
-  tl_node_id node = x->node;
-  if (!x->partials || !tl_infer_exists_once(x->m, tl_node_get(x->m, node)->graph))
+tl_status tl_infer_substitute(tl_infer *ctx, uint32_t i, const int64_t *at, uint32_t n) {
+  tl_node_id node = ctx->node;
+  if (!ctx->partials || !tl_infer_exists_once(ctx->m, tl_node_get(ctx->m, node)->graph))
     return TL_OK;
-  tl_substitute s = {node, i, tl_tensor_i64s(x->m, at, n, 1)};
-  return s.tensor && tl_substitute_vec_push(&x->m->substitutes, s) ? TL_OK : TL_NO_MEMORY;
+  tl_substitute s = {node, i, tl_tensor_i64s(ctx->m, at, n, 1)};
+  return s.tensor && tl_substitute_vec_push(&ctx->m->substitutes, s) ? TL_OK : TL_NO_MEMORY;
 }

@@ -13,12 +13,12 @@ typedef struct product {
   bool known;
 } product;
 
-tl_infer_view tl_infer_view_of(tl_infer *x, uint32_t i) {
-  return (tl_infer_view){tl_infer_rank(x, i), tl_infer_dims(x, i)};
+tl_infer_view tl_infer_view_of(tl_infer *ctx, uint32_t i) {
+  return (tl_infer_view){tl_infer_rank(ctx, i), tl_infer_dims(ctx, i)};
 }
 
 /* A missing axis counts as 1. */
-tl_status tl_infer_broadcast_dims(tl_infer *x, tl_infer_view a, tl_infer_view b, int *rank,
+tl_status tl_infer_broadcast_dims(tl_infer *ctx, tl_infer_view a, tl_infer_view b, int *rank,
                                   tl_dim *dims) {
   *rank = TL_RANK_UNKNOWN;
   if (a.rank < 0 || b.rank < 0)
@@ -28,8 +28,8 @@ tl_status tl_infer_broadcast_dims(tl_infer *x, tl_infer_view a, tl_infer_view b,
     tl_dim da = i < a.rank ? a.dims[a.rank - 1 - i] : 1;
     tl_dim db = i < b.rank ? b.dims[b.rank - 1 - i] : 1;
     if (!tl_dim_broadcast(da, db, &dims[most - 1 - i]))
-      return tl_infer_fail(x, "sizes %lld and %lld of axis -%d cannot be broadcast", (long long)da,
-                           (long long)db, i + 1);
+      return tl_infer_fail(ctx, "sizes %lld and %lld of axis -%d cannot be broadcast",
+                           (long long)da, (long long)db, i + 1);
   }
   *rank = most;
   return TL_OK;
@@ -79,13 +79,13 @@ static void add_scale(product *p, int64_t by) {
 }
 
 /* Multiplies by a number, or by what cannot be split further. */
-static void add_atom(tl_infer *x, product *p, tl_sv text) {
+static void add_atom(tl_infer *ctx, product *p, tl_sv text) {
   int64_t number;
   if (is_number(text) && tl_parse_i64(text, &number)) {
     add_scale(p, number);
     return;
   }
-  tl_symbol s = tl_module_intern(x->m, text);
+  tl_symbol s = tl_module_intern(ctx->m, text);
   if (s == TL_NO_SYMBOL || p->n == MAX_FACTORS)
     p->known = false;
   else
@@ -93,10 +93,10 @@ static void add_atom(tl_infer *x, product *p, tl_sv text) {
 }
 
 /* Multiplies by a symbol, whose text is split at its outer '*'. */
-static void add_symbol(tl_infer *x, product *p, tl_symbol symbol) {
+static void add_symbol(tl_infer *ctx, product *p, tl_symbol symbol) {
   tl_sv stack[MAX_FACTORS];
   uint32_t n = 0;
-  stack[n++] = tl_sym(x->m, symbol);
+  stack[n++] = tl_sym(ctx->m, symbol);
   while (n > 0 && p->known) {
     tl_sv text = strip_parentheses(stack[--n]);
     size_t star = text.n > MAX_SPLIT_TEXT ? text.n : find_star(text);
@@ -105,13 +105,13 @@ static void add_symbol(tl_infer *x, product *p, tl_symbol symbol) {
       stack[n++] = (tl_sv){text.p + star + 1, text.n - star - 1};
       stack[n++] = (tl_sv){text.p, star};
     } else {
-      add_atom(x, p, text);
+      add_atom(ctx, p, text);
     }
   }
 }
 
 /* Sizes go into the scale, symbols into the list. */
-static product product_of(tl_infer *x, const tl_dim *dims, uint32_t n) {
+static product product_of(tl_infer *ctx, const tl_dim *dims, uint32_t n) {
   product p;
   p.scale = 1;
   p.n = 0;
@@ -122,7 +122,7 @@ static product product_of(tl_infer *x, const tl_dim *dims, uint32_t n) {
     else if (dims[i] == TL_DIM_UNKNOWN)
       p.known = false;
     else
-      add_symbol(x, &p, tl_dim_symbol(dims[i]));
+      add_symbol(ctx, &p, tl_dim_symbol(dims[i]));
   }
   return p;
 }
@@ -152,28 +152,28 @@ static void cancel(product *over, product *under) {
 }
 
 /* Sorts symbols by their text, so that equal products get equal names. */
-static void sort_symbols(tl_infer *x, product *p) {
+static void sort_symbols(tl_infer *ctx, product *p) {
   for (uint32_t i = 1; i < p->n; i++) {
     tl_symbol s = p->at[i];
     uint32_t k = i;
-    for (; k > 0 && tl_sv_compare(tl_sym(x->m, p->at[k - 1]), tl_sym(x->m, s)) > 0; k--)
+    for (; k > 0 && tl_sv_compare(tl_sym(ctx->m, p->at[k - 1]), tl_sym(ctx->m, s)) > 0; k--)
       p->at[k] = p->at[k - 1];
     p->at[k] = s;
   }
 }
 
-static tl_dim name_product(tl_infer *x, product *p) {
+static tl_dim name_product(tl_infer *ctx, product *p) {
   tl_dim d = 1;
-  sort_symbols(x, p);
+  sort_symbols(ctx, p);
   for (uint32_t i = 0; i < p->n; i++)
-    d = tl_dim_mul(x->m, d, tl_dim_from_symbol(p->at[i]));
-  return tl_dim_mul(x->m, d, p->scale);
+    d = tl_dim_mul(ctx->m, d, tl_dim_from_symbol(p->at[i]));
+  return tl_dim_mul(ctx->m, d, p->scale);
 }
 
-tl_dim tl_infer_quotient(tl_infer *x, const tl_dim *over, uint32_t n_over, const tl_dim *under,
+tl_dim tl_infer_quotient(tl_infer *ctx, const tl_dim *over, uint32_t n_over, const tl_dim *under,
                          uint32_t n_under, bool *exact) {
-  product a = product_of(x, over, n_over);
-  product b = product_of(x, under, n_under);
+  product a = product_of(ctx, over, n_over);
+  product b = product_of(ctx, under, n_under);
   *exact = true;
   if (!a.known || !b.known || b.scale == 0)
     return TL_DIM_UNKNOWN;
@@ -181,10 +181,10 @@ tl_dim tl_infer_quotient(tl_infer *x, const tl_dim *over, uint32_t n_over, const
     return 0;
   cancel(&a, &b);
   if (b.n == 0 && b.scale == 1)
-    return name_product(x, &a);
+    return name_product(ctx, &a);
   if (a.n == 0 && b.n == 0) {
     *exact = false;
     return TL_DIM_UNKNOWN;
   }
-  return tl_dim_div(x->m, name_product(x, &a), name_product(x, &b));
+  return tl_dim_div(ctx->m, name_product(ctx, &a), name_product(ctx, &b));
 }

@@ -25,40 +25,40 @@ static bool same_elem(tl_elem a, tl_elem b) {
 /* ---- one element ---------------------------------------------------------------------------- */
 
 /* Dim arithmetic knows sizes only: a negative number becomes a subtraction. */
-static tl_elem add(tl_infer *x, tl_elem a, tl_elem b) {
+static tl_elem add(tl_infer *ctx, tl_elem a, tl_elem b) {
   int64_t v;
   if (both_ints(a, b))
     return __builtin_add_overflow(a.value, b.value, &v) ? unknown : number(v);
   if (b.kind == TL_ELEM_INT && b.value < 0 && a.kind == TL_ELEM_DIM && b.value > INT64_MIN)
-    return tl_elem_from_dim(tl_dim_sub(x->m, a.value, -b.value));
+    return tl_elem_from_dim(tl_dim_sub(ctx->m, a.value, -b.value));
   if (a.kind == TL_ELEM_INT && a.value < 0)
-    return b.kind == TL_ELEM_DIM ? add(x, b, a) : unknown;
-  return tl_elem_from_dim(tl_dim_add(x->m, tl_elem_dim(a), tl_elem_dim(b)));
+    return b.kind == TL_ELEM_DIM ? add(ctx, b, a) : unknown;
+  return tl_elem_from_dim(tl_dim_add(ctx->m, tl_elem_dim(a), tl_elem_dim(b)));
 }
 
 /* A name minus itself is 0; a negative number is added. */
-static tl_elem subtract(tl_infer *x, tl_elem a, tl_elem b) {
+static tl_elem subtract(tl_infer *ctx, tl_elem a, tl_elem b) {
   int64_t v;
   if (both_ints(a, b))
     return __builtin_sub_overflow(a.value, b.value, &v) ? unknown : number(v);
   if (same_elem(a, b))
     return number(0);
   if (b.kind == TL_ELEM_INT && b.value < 0)
-    return b.value > INT64_MIN ? add(x, a, number(-b.value)) : unknown;
-  return tl_elem_from_dim(tl_dim_sub(x->m, tl_elem_dim(a), tl_elem_dim(b)));
+    return b.value > INT64_MIN ? add(ctx, a, number(-b.value)) : unknown;
+  return tl_elem_from_dim(tl_dim_sub(ctx->m, tl_elem_dim(a), tl_elem_dim(b)));
 }
 
-static tl_elem multiply(tl_infer *x, tl_elem a, tl_elem b) {
+static tl_elem multiply(tl_infer *ctx, tl_elem a, tl_elem b) {
   int64_t v;
   if (both_ints(a, b))
     return __builtin_mul_overflow(a.value, b.value, &v) ? unknown : number(v);
   if (a.kind == TL_ELEM_UNKNOWN || b.kind == TL_ELEM_UNKNOWN)
     return unknown;
-  return tl_elem_from_dim(tl_dim_mul(x->m, tl_elem_dim(a), tl_elem_dim(b)));
+  return tl_elem_from_dim(tl_dim_mul(ctx->m, tl_elem_dim(a), tl_elem_dim(b)));
 }
 
 /* Integers round towards zero; a float quotient is known only when it is integral. */
-static tl_elem divide(tl_infer *x, tl_elem a, tl_elem b, bool real) {
+static tl_elem divide(tl_infer *ctx, tl_elem a, tl_elem b, bool real) {
   if (is_int(b, 0) || (is_int(a, INT64_MIN) && is_int(b, -1)))
     return unknown;
   if (both_ints(a, b))
@@ -67,7 +67,7 @@ static tl_elem divide(tl_infer *x, tl_elem a, tl_elem b, bool real) {
     return unknown;
   if (real)
     return is_int(b, 1) ? a : same_elem(a, b) ? number(1) : unknown;
-  return tl_elem_from_dim(tl_dim_div(x->m, tl_elem_dim(a), tl_elem_dim(b)));
+  return tl_elem_from_dim(tl_dim_div(ctx->m, tl_elem_dim(a), tl_elem_dim(b)));
 }
 
 /* truncated: the remainder has the sign of the dividend (fmod), else of the divisor. By -1 the most
@@ -170,14 +170,15 @@ static tl_elem apply_unary(tl_op_id op, tl_elem a) {
   }
 }
 
-static tl_elem apply_binary(tl_infer *x, tl_op_id op, tl_elem a, tl_elem b) {
+static tl_elem apply_binary(tl_infer *ctx, tl_op_id op, tl_elem a, tl_elem b) {
   switch (op) {
   case TL_OP_Add:
-  case TL_OP_Sum: return add(x, a, b);
-  case TL_OP_Sub: return subtract(x, a, b);
-  case TL_OP_Mul: return multiply(x, a, b);
-  case TL_OP_Div: return divide(x, a, b, tl_dtype_is_float(tl_infer_dtype(x, 0)));
-  case TL_OP_Mod: return remainder_of(a, b, tl_node_attr_int(x->m, x->node, TL_SYM_fmod, 0) != 0);
+  case TL_OP_Sum: return add(ctx, a, b);
+  case TL_OP_Sub: return subtract(ctx, a, b);
+  case TL_OP_Mul: return multiply(ctx, a, b);
+  case TL_OP_Div: return divide(ctx, a, b, tl_dtype_is_float(tl_infer_dtype(ctx, 0)));
+  case TL_OP_Mod:
+    return remainder_of(a, b, tl_node_attr_int(ctx->m, ctx->node, TL_SYM_fmod, 0) != 0);
   case TL_OP_Min: return extreme(a, b, false);
   case TL_OP_Max: return extreme(a, b, true);
   case TL_OP_And: return both(a, b);
@@ -201,14 +202,14 @@ static tl_elem elem_at(tl_partial p, uint32_t k) {
 
 /* Gives the number of elements that all operands broadcast to. False when they are not tracked, or
  * when a rank above 1 makes flattened positions meaningless. */
-static bool common_length(tl_infer *x, uint32_t *n) {
-  uint32_t n_operands = tl_infer_n_operands(x);
+static bool common_length(tl_infer *ctx, uint32_t *n) {
+  uint32_t n_operands = tl_infer_n_operands(ctx);
   *n = 1;
-  if (n_operands == 0 || !tl_infer_all_tracked(x))
+  if (n_operands == 0 || !tl_infer_all_tracked(ctx))
     return false;
   for (uint32_t i = 0; i < n_operands; i++) {
-    tl_partial p = tl_infer_elems(x, i);
-    int rank = tl_infer_rank(x, i);
+    tl_partial p = tl_infer_elems(ctx, i);
+    int rank = tl_infer_rank(ctx, i);
     if (!p.at || rank < 0 || rank > 1 || (p.n != 1 && *n != 1 && p.n != *n))
       return false;
     if (p.n != 1)
@@ -237,64 +238,64 @@ static tl_elem fit(tl_elem e, tl_dtype dtype) {
 }
 
 /* Sum, Min and Max have any number of operands: from the left. */
-static tl_status track_fold(tl_infer *x) {
+static tl_status track_fold(tl_infer *ctx) {
   uint32_t n;
   tl_elem at[TL_MAX_PARTIAL];
-  if (!common_length(x, &n))
+  if (!common_length(ctx, &n))
     return TL_OK;
-  tl_op_id op = tl_node_get(x->m, x->node)->op;
-  tl_dtype dtype = tl_type_dtype(x->m, tl_value_type(x->m, tl_result(x->m, x->node, 0)));
-  uint32_t n_operands = tl_infer_n_operands(x);
+  tl_op_id op = tl_node_get(ctx->m, ctx->node)->op;
+  tl_dtype dtype = tl_type_dtype(ctx->m, tl_value_type(ctx->m, tl_result(ctx->m, ctx->node, 0)));
+  uint32_t n_operands = tl_infer_n_operands(ctx);
   for (uint32_t k = 0; k < n; k++) {
-    at[k] = elem_at(tl_infer_elems(x, 0), k);
+    at[k] = elem_at(tl_infer_elems(ctx, 0), k);
     for (uint32_t i = 1; i < n_operands; i++)
-      at[k] = fit(apply_binary(x, op, at[k], elem_at(tl_infer_elems(x, i), k)), dtype);
+      at[k] = fit(apply_binary(ctx, op, at[k], elem_at(tl_infer_elems(ctx, i), k)), dtype);
   }
-  return tl_infer_set_elems(x, 0, at, n);
+  return tl_infer_set_elems(ctx, 0, at, n);
 }
 
 /* The elements keep their places. */
-static tl_status track_unary(tl_infer *x) {
+static tl_status track_unary(tl_infer *ctx) {
   tl_elem at[TL_MAX_PARTIAL];
-  if (tl_infer_n_operands(x) != 1 || !tl_infer_all_tracked(x))
+  if (tl_infer_n_operands(ctx) != 1 || !tl_infer_all_tracked(ctx))
     return TL_OK;
-  tl_partial p = tl_infer_elems(x, 0);
-  tl_op_id op = tl_node_get(x->m, x->node)->op;
+  tl_partial p = tl_infer_elems(ctx, 0);
+  tl_op_id op = tl_node_get(ctx->m, ctx->node)->op;
   if (!p.at)
     return TL_OK;
   for (uint32_t k = 0; k < p.n; k++)
-    at[k] = fit(apply_unary(op, p.at[k]), tl_infer_dtype(x, 0));
-  return tl_infer_set_elems(x, 0, at, p.n);
+    at[k] = fit(apply_unary(op, p.at[k]), tl_infer_dtype(ctx, 0));
+  return tl_infer_set_elems(ctx, 0, at, p.n);
 }
 
 /* ---- shape functions ------------------------------------------------------------------------ */
 
-tl_status tl_infer_unary(tl_infer *x, uint32_t node) {
+tl_status tl_infer_unary(tl_infer *ctx, uint32_t node) {
   (void)node;
-  TL_TRY(tl_infer_set_like(x, 0, 0, TL_DTYPE_NONE));
-  return track_unary(x);
+  TL_TRY(tl_infer_set_like(ctx, 0, 0, TL_DTYPE_NONE));
+  return track_unary(ctx);
 }
 
 /* The slope is stretched to the data, never the other way round. */
-tl_status tl_infer_prelu(tl_infer *x, uint32_t node) {
-  const tl_type *data = tl_infer_operand(x, 0);
-  const tl_type *slope = tl_infer_operand(x, 1);
+tl_status tl_infer_prelu(tl_infer *ctx, uint32_t node) {
+  const tl_type *data = tl_infer_operand(ctx, 0);
+  const tl_type *slope = tl_infer_operand(ctx, 1);
   if (data && slope && data->kind == TL_KIND_TENSOR && slope->kind == TL_KIND_TENSOR &&
       data->rank >= 0 && slope->rank > data->rank)
-    return tl_infer_fail(x, "the slope has %d dims and the data has %d: it must fit the data",
+    return tl_infer_fail(ctx, "the slope has %d dims and the data has %d: it must fit the data",
                          slope->rank, data->rank);
   for (int i = 1; data && slope && i <= data->rank && i <= slope->rank; i++) {
     tl_dim d = data->dims[data->rank - i], s = slope->dims[slope->rank - i];
     if (d > 0 && s > 1 && d != s)
-      return tl_infer_fail(x, "the slope has size %lld on axis -%d and the data has %lld",
+      return tl_infer_fail(ctx, "the slope has size %lld on axis -%d and the data has %lld",
                            (long long)s, i, (long long)d);
   }
-  return tl_infer_unary(x, node);
+  return tl_infer_unary(ctx, node);
 }
 
-tl_status tl_infer_unary_bool(tl_infer *x, uint32_t node) {
+tl_status tl_infer_unary_bool(tl_infer *ctx, uint32_t node) {
   (void)node;
-  return tl_infer_set_like(x, 0, 0, TL_DTYPE_BOOL);
+  return tl_infer_set_like(ctx, 0, 0, TL_DTYPE_BOOL);
 }
 
 /* A tracked element survives a cast to an integer type that can hold sizes, or to f32 and f64. */
@@ -309,89 +310,89 @@ static tl_elem cast_elem(tl_elem e, tl_dtype to) {
 }
 
 /* Elements are looked at only where they cost nothing. */
-static tl_status cast_to(tl_infer *x, tl_dtype to) {
+static tl_status cast_to(tl_infer *ctx, tl_dtype to) {
   tl_elem at[TL_MAX_PARTIAL];
-  TL_TRY(tl_infer_set(x, 0, to, tl_infer_rank(x, 0), tl_infer_dims(x, 0)));
-  tl_value_id v = tl_operand(x->m, x->node, 0);
-  bool constant = v && tl_value_get(x->m, v)->kind == TL_VALUE_CONSTANT;
-  bool tracked = v < x->n_partials && x->partials[v].at;
-  tl_partial p = constant || tracked ? tl_infer_elems(x, 0) : (tl_partial){NULL, 0};
+  TL_TRY(tl_infer_set(ctx, 0, to, tl_infer_rank(ctx, 0), tl_infer_dims(ctx, 0)));
+  tl_value_id v = tl_operand(ctx->m, ctx->node, 0);
+  bool constant = v && tl_value_get(ctx->m, v)->kind == TL_VALUE_CONSTANT;
+  bool tracked = v < ctx->n_partials && ctx->partials[v].at;
+  tl_partial p = constant || tracked ? tl_infer_elems(ctx, 0) : (tl_partial){NULL, 0};
   for (uint32_t k = 0; k < p.n; k++)
     at[k] = cast_elem(p.at[k], to);
-  return p.at ? tl_infer_set_elems(x, 0, at, p.n) : TL_OK;
+  return p.at ? tl_infer_set_elems(ctx, 0, at, p.n) : TL_OK;
 }
 
-tl_status tl_infer_unary_like(tl_infer *x, uint32_t node) {
-  int64_t like = tl_infer_arg(x, node);
-  return cast_to(x, tl_infer_dtype(x, (uint32_t)like));
+tl_status tl_infer_unary_like(tl_infer *ctx, uint32_t node) {
+  int64_t like = tl_infer_arg(ctx, node);
+  return cast_to(ctx, tl_infer_dtype(ctx, (uint32_t)like));
 }
 
-tl_status tl_infer_cast(tl_infer *x, uint32_t node) {
-  int64_t number_of = tl_node_attr_int(x->m, node, TL_SYM_to, 0);
+tl_status tl_infer_cast(tl_infer *ctx, uint32_t node) {
+  int64_t number_of = tl_node_attr_int(ctx->m, node, TL_SYM_to, 0);
   tl_dtype to = tl_dtype_from_onnx(number_of);
   if (to == TL_DTYPE_NONE)
-    return tl_infer_fail(x, "attribute 'to' is %lld, expected a TensorProto data type",
+    return tl_infer_fail(ctx, "attribute 'to' is %lld, expected a TensorProto data type",
                          (long long)number_of);
-  return cast_to(x, to);
+  return cast_to(ctx, to);
 }
 
 /* The last dim grows or shrinks by the ratio of the widths. */
-tl_status tl_infer_bitcast(tl_infer *x, uint32_t node) {
+tl_status tl_infer_bitcast(tl_infer *ctx, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
-  tl_dtype to = tl_dtype_from_onnx(tl_node_attr_int(x->m, node, TL_SYM_to, 0));
-  tl_dtype from = tl_infer_dtype(x, 0);
-  int rank = tl_infer_rank(x, 0);
+  tl_dtype to = tl_dtype_from_onnx(tl_node_attr_int(ctx->m, node, TL_SYM_to, 0));
+  tl_dtype from = tl_infer_dtype(ctx, 0);
+  int rank = tl_infer_rank(ctx, 0);
   unsigned from_bits = tl_dtype_get(from)->bits;
   unsigned to_bits = tl_dtype_get(to)->bits;
   if (to == TL_DTYPE_NONE || from == TL_DTYPE_NONE || rank < 0)
-    return tl_infer_set(x, 0, to, TL_RANK_UNKNOWN, NULL);
+    return tl_infer_set(ctx, 0, to, TL_RANK_UNKNOWN, NULL);
   if (from_bits == to_bits)
-    return tl_infer_set(x, 0, to, rank, tl_infer_dims(x, 0));
+    return tl_infer_set(ctx, 0, to, rank, tl_infer_dims(ctx, 0));
   if (rank == 0 || to_bits == 0 || from_bits == 0)
-    return tl_infer_fail(x, "cannot reinterpret %s as %s", tl_dtype_get(from)->name,
+    return tl_infer_fail(ctx, "cannot reinterpret %s as %s", tl_dtype_get(from)->name,
                          tl_dtype_get(to)->name);
   for (int i = 0; i < rank; i++)
-    dims[i] = tl_infer_dims(x, 0)[i];
+    dims[i] = tl_infer_dims(ctx, 0)[i];
   tl_dim *last = &dims[rank - 1];
   if (*last >= 0)
-    *last = tl_dim_div(x->m, tl_dim_mul(x->m, *last, from_bits), to_bits);
+    *last = tl_dim_div(ctx->m, tl_dim_mul(ctx->m, *last, from_bits), to_bits);
   else
     *last = TL_DIM_UNKNOWN;
-  return tl_infer_set(x, 0, to, rank, dims);
+  return tl_infer_set(ctx, 0, to, rank, dims);
 }
 
 /* Gives the shape that all operands broadcast to. */
-static tl_status broadcast_operands(tl_infer *x, int *rank, tl_dim *dims) {
+static tl_status broadcast_operands(tl_infer *ctx, int *rank, tl_dim *dims) {
   tl_dim next[TL_MAX_RANK];
-  uint32_t n = tl_infer_n_operands(x);
-  *rank = tl_infer_rank(x, 0);
+  uint32_t n = tl_infer_n_operands(ctx);
+  *rank = tl_infer_rank(ctx, 0);
   for (int i = 0; i < *rank; i++)
-    dims[i] = tl_infer_dims(x, 0)[i];
+    dims[i] = tl_infer_dims(ctx, 0)[i];
   for (uint32_t i = 1; i < n; i++) {
-    TL_TRY(tl_infer_broadcast_dims(x, (tl_infer_view){*rank, dims}, tl_infer_view_of(x, i), rank,
-                                   next));
+    TL_TRY(tl_infer_broadcast_dims(ctx, (tl_infer_view){*rank, dims}, tl_infer_view_of(ctx, i),
+                                   rank, next));
     for (int k = 0; k < *rank; k++)
       dims[k] = next[k];
   }
   return TL_OK;
 }
 
-static tl_status broadcast_as(tl_infer *x, tl_dtype dtype) {
+static tl_status broadcast_as(tl_infer *ctx, tl_dtype dtype) {
   tl_dim dims[TL_MAX_RANK];
   int rank;
-  TL_TRY(broadcast_operands(x, &rank, dims));
-  TL_TRY(tl_infer_set(x, 0, dtype, rank, dims));
-  return track_fold(x);
+  TL_TRY(broadcast_operands(ctx, &rank, dims));
+  TL_TRY(tl_infer_set(ctx, 0, dtype, rank, dims));
+  return track_fold(ctx);
 }
 
-tl_status tl_infer_broadcast(tl_infer *x, uint32_t node) {
+tl_status tl_infer_broadcast(tl_infer *ctx, uint32_t node) {
   (void)node;
-  return broadcast_as(x, tl_infer_dtype(x, 0));
+  return broadcast_as(ctx, tl_infer_dtype(ctx, 0));
 }
 
-tl_status tl_infer_broadcast_bool(tl_infer *x, uint32_t node) {
+tl_status tl_infer_broadcast_bool(tl_infer *ctx, uint32_t node) {
   (void)node;
-  return broadcast_as(x, TL_DTYPE_BOOL);
+  return broadcast_as(ctx, TL_DTYPE_BOOL);
 }
 
 /* An unknown condition matters only between different elements. */
@@ -402,25 +403,25 @@ static tl_elem select_elem(tl_elem condition, tl_elem yes, tl_elem no) {
 }
 
 /* The result may be a mixture of known and unknown elements. */
-tl_status tl_infer_where(tl_infer *x, uint32_t node) {
+tl_status tl_infer_where(tl_infer *ctx, uint32_t node) {
   (void)node;
   tl_dim dims[TL_MAX_RANK];
   tl_elem at[TL_MAX_PARTIAL];
   int rank;
   uint32_t n;
-  TL_TRY(broadcast_operands(x, &rank, dims));
-  tl_dtype dtype = tl_infer_dtype(x, 1);
-  TL_TRY(tl_infer_set(x, 0, dtype != TL_DTYPE_NONE ? dtype : tl_infer_dtype(x, 2), rank, dims));
-  if (tl_infer_n_operands(x) != 3 || !common_length(x, &n))
+  TL_TRY(broadcast_operands(ctx, &rank, dims));
+  tl_dtype dtype = tl_infer_dtype(ctx, 1);
+  TL_TRY(tl_infer_set(ctx, 0, dtype != TL_DTYPE_NONE ? dtype : tl_infer_dtype(ctx, 2), rank, dims));
+  if (tl_infer_n_operands(ctx) != 3 || !common_length(ctx, &n))
     return TL_OK;
   for (uint32_t k = 0; k < n; k++)
-    at[k] = select_elem(elem_at(tl_infer_elems(x, 0), k), elem_at(tl_infer_elems(x, 1), k),
-                        elem_at(tl_infer_elems(x, 2), k));
-  return tl_infer_set_elems(x, 0, at, n);
+    at[k] = select_elem(elem_at(tl_infer_elems(ctx, 0), k), elem_at(tl_infer_elems(ctx, 1), k),
+                        elem_at(tl_infer_elems(ctx, 2), k));
+  return tl_infer_set_elems(ctx, 0, at, n);
 }
 
-tl_status tl_infer_dropout(tl_infer *x, uint32_t node) {
+tl_status tl_infer_dropout(tl_infer *ctx, uint32_t node) {
   (void)node;
-  TL_TRY(tl_infer_set_like(x, 0, 0, TL_DTYPE_NONE));
-  return tl_infer_set_like(x, 1, 0, TL_DTYPE_BOOL);
+  TL_TRY(tl_infer_set_like(ctx, 0, 0, TL_DTYPE_NONE));
+  return tl_infer_set_like(ctx, 1, 0, TL_DTYPE_BOOL);
 }

@@ -32,81 +32,81 @@ static tl_dtype single_dtype(uint64_t set) {
 }
 
 /* For messages: the operand that bound a type variable. */
-static uint32_t first_operand_of(tl_infer *x, const bindings *b, int8_t var) {
+static uint32_t first_operand_of(tl_infer *ctx, const bindings *b, int8_t var) {
   uint32_t i = 0;
   for (;; i++) {
     const tl_op_port *port = tl_op_operand_port(b->row, i);
-    if (!port || (port->var == var && tl_infer_dtype(x, i) != TL_DTYPE_NONE))
+    if (!port || (port->var == var && tl_infer_dtype(ctx, i) != TL_DTYPE_NONE))
       return i;
   }
 }
 
 /* Reports a dtype that the op does not allow, with those it does. */
-static tl_status refuse_dtype(tl_infer *x, const tl_op *row, const tl_op_port *port, uint32_t i,
+static tl_status refuse_dtype(tl_infer *ctx, const tl_op *row, const tl_op_port *port, uint32_t i,
                               unsigned dtype) {
   tl_buf allowed;
   tl_buf_init(&allowed);
   tl_dtype_print_set(row->vars[port->var].dtypes, &allowed);
   tl_status status =
-      tl_infer_fail(x, "operand %u has dtype %s, which %s does not allow for '%s', but %.*s", i,
+      tl_infer_fail(ctx, "operand %u has dtype %s, which %s does not allow for '%s', but %.*s", i,
                     dtype_name(dtype), row->name, port->name, TL_SV_ARG(tl_buf_view(&allowed)));
   tl_buf_release(&allowed);
   return status;
 }
 
 /* The first operand of a shared variable binds it; others must agree. */
-static tl_status bind_dtype(tl_infer *x, bindings *b, const tl_op_port *port, uint32_t i,
+static tl_status bind_dtype(tl_infer *ctx, bindings *b, const tl_op_port *port, uint32_t i,
                             unsigned dtype) {
   const tl_type_var *var = &b->row->vars[port->var];
   if (!(var->dtypes >> dtype & 1))
-    return refuse_dtype(x, b->row, port, i, dtype);
+    return refuse_dtype(ctx, b->row, port, i, dtype);
   if (!var->shared || port->heterogeneous)
     return TL_OK;
   uint8_t *bound = &b->dtype[port->var];
   if (*bound == TL_DTYPE_NONE)
     *bound = (uint8_t)dtype;
   if (*bound != dtype)
-    return tl_infer_fail(x, "operand %u is %s, expected %s like operand %u", i, dtype_name(dtype),
-                         dtype_name(*bound), first_operand_of(x, b, port->var));
+    return tl_infer_fail(ctx, "operand %u is %s, expected %s like operand %u", i, dtype_name(dtype),
+                         dtype_name(*bound), first_operand_of(ctx, b, port->var));
   return TL_OK;
 }
 
 /* Operands of unknown type may be anything. */
-static tl_status check_operand(tl_infer *x, bindings *b, uint32_t i) {
+static tl_status check_operand(tl_infer *ctx, bindings *b, uint32_t i) {
   const tl_op_port *port = tl_op_operand_port(b->row, i);
-  const tl_type *t = tl_infer_operand(x, i);
+  const tl_type *t = tl_infer_operand(ctx, i);
   if (!port || port->var < 0 || t->kind == TL_KIND_UNKNOWN)
     return TL_OK;
   if (!(b->row->vars[port->var].kinds & TL_KIND_BIT(t->kind)))
-    return tl_infer_fail(x, "operand %u is %s, which %s does not allow for '%s'", i,
+    return tl_infer_fail(ctx, "operand %u is %s, which %s does not allow for '%s'", i,
                          kind_name(t->kind), b->row->name, port->name);
   if (t->kind != TL_KIND_TENSOR || t->dtype == TL_DTYPE_NONE)
     return TL_OK;
-  return bind_dtype(x, b, port, i, t->dtype);
+  return bind_dtype(ctx, b, port, i, t->dtype);
 }
 
-static tl_status check_operands(tl_infer *x, bindings *b) {
+static tl_status check_operands(tl_infer *ctx, bindings *b) {
   memset(b->dtype, TL_DTYPE_NONE, b->row->n_vars);
-  uint32_t n = tl_infer_n_operands(x);
+  uint32_t n = tl_infer_n_operands(ctx);
   for (uint32_t i = 0; i < n; i++)
-    TL_TRY(check_operand(x, b, i));
+    TL_TRY(check_operand(ctx, b, i));
   return TL_OK;
 }
 
 /* Gives a result of unknown dtype the one that its type variable stands for. */
-static tl_status complete_dtype(tl_infer *x, tl_value_id v, tl_dtype dtype) {
-  const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, v));
+static tl_status complete_dtype(tl_infer *ctx, tl_value_id v, tl_dtype dtype) {
+  const tl_type *t = tl_type_get(ctx->m, tl_value_type(ctx->m, v));
   bool ranked = t->kind == TL_KIND_TENSOR;
-  tl_type_id type = tl_type_tensor(x->m, dtype, ranked ? t->rank : TL_RANK_UNKNOWN, t->dims);
+  tl_type_id type = tl_type_tensor(ctx->m, dtype, ranked ? t->rank : TL_RANK_UNKNOWN, t->dims);
   if (type == TL_NO_TYPE)
     return TL_NO_MEMORY;
-  tl_value_get(x->m, v)->type = type;
+  tl_value_get(ctx->m, v)->type = type;
   return TL_OK;
 }
 
 /* A result must be what the op's signature says, whoever stated it: the shape function, or the
  * model where there is none. */
-static tl_status check_result(tl_infer *x, const bindings *b, uint32_t i) {
+static tl_status check_result(tl_infer *ctx, const bindings *b, uint32_t i) {
   const tl_op_port *port = tl_op_result_port(b->row, i);
   if (!port || port->var < 0)
     return TL_OK;
@@ -115,92 +115,92 @@ static tl_status check_result(tl_infer *x, const bindings *b, uint32_t i) {
   tl_dtype expected = bindable ? (tl_dtype)b->dtype[port->var] : TL_DTYPE_NONE;
   if (expected == TL_DTYPE_NONE)
     expected = single_dtype(var->dtypes);
-  tl_value_id v = tl_result(x->m, x->node, i);
-  const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, v));
+  tl_value_id v = tl_result(ctx->m, ctx->node, i);
+  const tl_type *t = tl_type_get(ctx->m, tl_value_type(ctx->m, v));
   bool tensors_only = var->kinds == TL_KIND_BIT(TL_KIND_TENSOR);
   bool open = t->kind == TL_KIND_UNKNOWN || /* nothing stated its dtype */
               (t->kind == TL_KIND_TENSOR && t->dtype == TL_DTYPE_NONE);
   if (open)
-    return tensors_only && expected != TL_DTYPE_NONE ? complete_dtype(x, v, expected) : TL_OK;
+    return tensors_only && expected != TL_DTYPE_NONE ? complete_dtype(ctx, v, expected) : TL_OK;
   if (!(var->kinds & TL_KIND_BIT(t->kind)))
-    return tl_infer_fail(x, "result %u is declared as %s, which %s cannot produce", i,
+    return tl_infer_fail(ctx, "result %u is declared as %s, which %s cannot produce", i,
                          kind_name(t->kind), b->row->name);
   if (t->kind != TL_KIND_TENSOR)
     return TL_OK;
   if (tensors_only && expected != TL_DTYPE_NONE && t->dtype != expected)
-    return tl_infer_fail(x, "result %u is %s, but %s produces %s here", i, dtype_name(t->dtype),
+    return tl_infer_fail(ctx, "result %u is %s, but %s produces %s here", i, dtype_name(t->dtype),
                          b->row->name, dtype_name(expected));
   if (!(var->dtypes >> t->dtype & 1))
-    return tl_infer_fail(x, "result %u is %s, which %s cannot produce", i, dtype_name(t->dtype),
+    return tl_infer_fail(ctx, "result %u is %s, which %s cannot produce", i, dtype_name(t->dtype),
                          b->row->name);
   return TL_OK;
 }
 
 /* A body is visited again with weaker input types; nothing of the earlier visit may stay. */
-static void forget_results(tl_infer *x, const tl_node *node) {
+static void forget_results(tl_infer *ctx, const tl_node *node) {
   for (uint32_t i = 0; i < node->n_results; i++) {
     tl_value_id v = node->results + i;
-    if (v >= x->n_partials)
+    if (v >= ctx->n_partials)
       return;
-    x->partials[v] = (tl_partial){NULL, 0};
-    if (x->declared[v])
-      tl_value_get(x->m, v)->type = x->declared[v] - 1;
+    ctx->partials[v] = (tl_partial){NULL, 0};
+    if (ctx->declared[v])
+      tl_value_get(ctx->m, v)->type = ctx->declared[v] - 1;
   }
 }
 
 bool tl_infer_knows(tl_op_id op) { return op < TL_N_OPS && tl_infer_rows[op].fn; }
 
-int64_t tl_infer_arg(const tl_infer *x, tl_node_id n) {
-  return tl_infer_rows[tl_node_get(x->m, n)->op].arg;
+int64_t tl_infer_arg(const tl_infer *ctx, tl_node_id n) {
+  return tl_infer_rows[tl_node_get(ctx->m, n)->op].arg;
 }
 
-static tl_status infer_known(tl_infer *x, const tl_op *row, const tl_node *node) {
+static tl_status infer_known(tl_infer *ctx, const tl_op *row, const tl_node *node) {
   bindings b;
   b.row = row;
-  TL_TRY(check_operands(x, &b));
-  forget_results(x, node);
+  TL_TRY(check_operands(ctx, &b));
+  forget_results(ctx, node);
   if (tl_infer_knows(node->op))
-    TL_TRY(tl_infer_rows[node->op].fn(x, x->node));
+    TL_TRY(tl_infer_rows[node->op].fn(ctx, ctx->node));
   for (uint32_t i = 0; i < node->n_results; i++)
-    TL_TRY(check_result(x, &b, i));
+    TL_TRY(check_result(ctx, &b, i));
   return TL_OK;
 }
 
-static tl_status infer_node(tl_infer *x, tl_node_id n) {
-  const tl_node *node = tl_node_get(x->m, n);
+static tl_status infer_node(tl_infer *ctx, tl_node_id n) {
+  const tl_node *node = tl_node_get(ctx->m, n);
   const tl_op *row = tl_op_row(node->op);
-  x->node = n;
-  if (x->visits_left == 0)
-    return tl_fail(x->m->diag, TL_LIMIT, tl_node_where(x->m, n),
+  ctx->node = n;
+  if (ctx->visits_left == 0)
+    return tl_fail(ctx->m->diag, TL_LIMIT, tl_node_where(ctx->m, n),
                    "shape inference of nested loops does not settle");
-  x->visits_left--;
+  ctx->visits_left--;
   /* NPU nodes without a shape function keep the types of the canonical nodes they were made from;
    * mixed ones have dtypes that no shape function knows of. */
   if (!row || (row->domain_symbol == TL_SYM_npu && !tl_infer_knows(node->op)) || node->mixed)
     return TL_OK;
-  return infer_known(x, row, node);
+  return infer_known(ctx, row, node);
 }
 
-tl_status tl_infer_graph(tl_infer *x, tl_graph_id g) {
-  tl_node_id owner = x->node;
-  if (x->depth >= MAX_BODY_DEPTH)
-    return tl_fail(x->m->diag, TL_LIMIT, tl_node_where(x->m, owner),
+tl_status tl_infer_graph(tl_infer *ctx, tl_graph_id g) {
+  tl_node_id owner = ctx->node;
+  if (ctx->depth >= MAX_BODY_DEPTH)
+    return tl_fail(ctx->m->diag, TL_LIMIT, tl_node_where(ctx->m, owner),
                    "bodies are nested more than %d deep", MAX_BODY_DEPTH);
-  x->depth++;
+  ctx->depth++;
   tl_status status = TL_OK;
-  for (tl_node_id n = tl_graph_get(x->m, g)->first; n && status == TL_OK;
-       n = tl_node_get(x->m, n)->next)
-    status = infer_node(x, n);
-  x->depth--;
-  x->node = owner;
+  for (tl_node_id n = tl_graph_get(ctx->m, g)->first; n && status == TL_OK;
+       n = tl_node_get(ctx->m, n)->next)
+    status = infer_node(ctx, n);
+  ctx->depth--;
+  ctx->node = owner;
   return status;
 }
 
-static tl_status infer_roots(tl_infer *x) {
-  for (uint32_t i = 0; i < x->m->graphs.n; i++) {
-    const tl_graph *g = x->m->graphs.at[i];
+static tl_status infer_roots(tl_infer *ctx) {
+  for (uint32_t i = 0; i < ctx->m->graphs.n; i++) {
+    const tl_graph *g = ctx->m->graphs.at[i];
     if (g->kind == TL_GRAPH_ROOT && !g->erased)
-      TL_TRY(tl_infer_graph(x, g->id));
+      TL_TRY(tl_infer_graph(ctx, g->id));
   }
   return TL_OK;
 }
@@ -215,52 +215,52 @@ static bool all_numbers(tl_partial p, int64_t low, int64_t high) {
   return p.at != NULL;
 }
 
-static tl_tensor_id contents_i64(tl_infer *x, tl_partial p, int rank) {
-  int64_t *at = tl_arena_alloc(x->scratch, p.n * sizeof *at);
+static tl_tensor_id contents_i64(tl_infer *ctx, tl_partial p, int rank) {
+  int64_t *at = tl_arena_alloc(ctx->scratch, p.n * sizeof *at);
   for (uint32_t i = 0; at && i < p.n; i++)
     at[i] = p.at[i].value;
-  return at ? tl_tensor_i64s(x->m, at, p.n, rank) : TL_NO_TENSOR;
+  return at ? tl_tensor_i64s(ctx->m, at, p.n, rank) : TL_NO_TENSOR;
 }
 
-static tl_tensor_id contents_i32(tl_infer *x, tl_partial p, int rank) {
-  int32_t *at = tl_arena_alloc(x->scratch, p.n * sizeof *at);
+static tl_tensor_id contents_i32(tl_infer *ctx, tl_partial p, int rank) {
+  int32_t *at = tl_arena_alloc(ctx->scratch, p.n * sizeof *at);
   for (uint32_t i = 0; at && i < p.n; i++)
     at[i] = (int32_t)p.at[i].value;
-  return at ? tl_tensor_i32s(x->m, at, p.n, rank) : TL_NO_TENSOR;
+  return at ? tl_tensor_i32s(ctx->m, at, p.n, rank) : TL_NO_TENSOR;
 }
 
 /* Returns the elements of v as a tensor, TL_NO_TENSOR when they are not all known. */
-static tl_tensor_id contents_of(tl_infer *x, tl_value_id v) {
-  const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, v));
-  tl_partial p = x->partials[v];
+static tl_tensor_id contents_of(tl_infer *ctx, tl_value_id v) {
+  const tl_type *t = tl_type_get(ctx->m, tl_value_type(ctx->m, v));
+  tl_partial p = ctx->partials[v];
   bool fits = t->kind == TL_KIND_TENSOR && (t->rank == 1 || (t->rank == 0 && p.n == 1));
-  if (!fits || !tl_infer_exists_once(x->m, tl_value_graph(x->m, v)))
+  if (!fits || !tl_infer_exists_once(ctx->m, tl_value_graph(ctx->m, v)))
     return TL_NO_TENSOR;
   if (t->dtype == TL_DTYPE_I64 && all_numbers(p, INT64_MIN, INT64_MAX))
-    return contents_i64(x, p, t->rank);
+    return contents_i64(ctx, p, t->rank);
   if (t->dtype == TL_DTYPE_I32 && all_numbers(p, INT32_MIN, INT32_MAX))
-    return contents_i32(x, p, t->rank);
+    return contents_i32(ctx, p, t->rank);
   return TL_NO_TENSOR;
 }
 
 /* Records a value whose one element is a dim with a name; false when memory is out. */
-static bool keep_size(tl_infer *x, tl_value_id v) {
-  tl_partial p = x->partials[v];
+static bool keep_size(tl_infer *ctx, tl_value_id v) {
+  tl_partial p = ctx->partials[v];
   if (!p.at || p.n != 1 || p.at[0].kind != TL_ELEM_DIM ||
-      !tl_infer_exists_once(x->m, tl_value_graph(x->m, v)))
+      !tl_infer_exists_once(ctx->m, tl_value_graph(ctx->m, v)))
     return true;
-  return tl_size_vec_push(&x->m->sizes, (tl_size){v, p.at[0].value});
+  return tl_size_vec_push(&ctx->m->sizes, (tl_size){v, p.at[0].value});
 }
 
 /* What was tracked is in scratch and would go with the run. Contents of an earlier run that do not
  * hold any more are removed. */
-static tl_status keep_contents(tl_infer *x) {
-  for (tl_value_id v = 1; v < x->n_partials; v++) {
-    tl_value *value = tl_value_get(x->m, v);
-    if (value->kind != TL_VALUE_RESULT || !(value->tensor || x->partials[v].at))
+static tl_status keep_contents(tl_infer *ctx) {
+  for (tl_value_id v = 1; v < ctx->n_partials; v++) {
+    tl_value *value = tl_value_get(ctx->m, v);
+    if (value->kind != TL_VALUE_RESULT || !(value->tensor || ctx->partials[v].at))
       continue;
-    value->tensor = x->partials[v].at ? contents_of(x, v) : TL_NO_TENSOR;
-    if (!keep_size(x, v))
+    value->tensor = ctx->partials[v].at ? contents_of(ctx, v) : TL_NO_TENSOR;
+    if (!keep_size(ctx, v))
       return TL_NO_MEMORY;
   }
   return TL_OK;
@@ -270,17 +270,17 @@ tl_status tl_infer_module(tl_module *m) {
   tl_arena scratch;
   tl_arena_init(&scratch, 0);
   uint32_t n = tl_module_value_end(m);
-  tl_infer x = {.m = m,
-                .scratch = &scratch,
-                .partials = tl_arena_calloc(&scratch, n, sizeof(tl_partial)),
-                .n_partials = n,
-                .declared = tl_arena_calloc(&scratch, n, sizeof(tl_type_id)),
-                .elems_left = FREE_ELEMENTS,
-                .visits_left = FREE_VISITS + (uint64_t)VISITS_PER_NODE * tl_module_node_end(m)};
+  tl_infer ctx = {.m = m,
+                  .scratch = &scratch,
+                  .partials = tl_arena_calloc(&scratch, n, sizeof(tl_partial)),
+                  .n_partials = n,
+                  .declared = tl_arena_calloc(&scratch, n, sizeof(tl_type_id)),
+                  .elems_left = FREE_ELEMENTS,
+                  .visits_left = FREE_VISITS + (uint64_t)VISITS_PER_NODE * tl_module_node_end(m)};
   m->substitutes.n = m->sizes.n = 0;
-  tl_status status = x.partials && x.declared ? infer_roots(&x) : TL_NO_MEMORY;
+  tl_status status = ctx.partials && ctx.declared ? infer_roots(&ctx) : TL_NO_MEMORY;
   if (status == TL_OK)
-    status = keep_contents(&x);
+    status = keep_contents(&ctx);
   tl_arena_release(&scratch);
   return status;
 }
@@ -288,9 +288,9 @@ tl_status tl_infer_module(tl_module *m) {
 tl_status tl_infer_node(tl_module *m, tl_node_id n) {
   tl_arena scratch;
   tl_arena_init(&scratch, 0);
-  tl_infer x = {
+  tl_infer ctx = {
       .m = m, .scratch = &scratch, .elems_left = FREE_ELEMENTS, .visits_left = FREE_VISITS};
-  tl_status status = infer_node(&x, n);
+  tl_status status = infer_node(&ctx, n);
   tl_arena_release(&scratch);
   return status;
 }

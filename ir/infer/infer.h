@@ -33,7 +33,7 @@ typedef struct tl_partial {
 typedef struct tl_infer tl_infer;
 /* A shape function: reads types of operands and attributes, states types of results. Fails with
  * TL_INVALID_MODEL after reporting, or TL_NO_MEMORY. */
-typedef tl_status (*tl_infer_fn)(tl_infer *x, uint32_t node);
+typedef tl_status (*tl_infer_fn)(tl_infer *ctx, uint32_t node);
 
 /* A row of the table by op id, generated from the op table. fn NULL: nothing is known about the
  * results. */
@@ -74,42 +74,42 @@ bool tl_infer_knows(tl_op_id op);
 
 /* Returns the type of operand i (unknown when absent), never NULL. Valid until a type is interned:
  * copy what is needed before stating results. */
-const tl_type *tl_infer_operand(tl_infer *x, uint32_t i);
+const tl_type *tl_infer_operand(tl_infer *ctx, uint32_t i);
 /* Returns true when operand i is present. */
-static inline bool tl_infer_has(tl_infer *x, uint32_t i) {
-  return tl_operand(x->m, x->node, i) != TL_NO_VALUE;
+static inline bool tl_infer_has(tl_infer *ctx, uint32_t i) {
+  return tl_operand(ctx->m, ctx->node, i) != TL_NO_VALUE;
 }
 /* Returns the fixed argument that the op table gives a node's shape function. */
-int64_t tl_infer_arg(const tl_infer *x, tl_node_id n);
+int64_t tl_infer_arg(const tl_infer *ctx, tl_node_id n);
 /* Operands and results of the node being inferred, absent ones included. */
-uint32_t tl_infer_n_operands(tl_infer *x);
-uint32_t tl_infer_n_results(tl_infer *x);
+uint32_t tl_infer_n_operands(tl_infer *ctx);
+uint32_t tl_infer_n_results(tl_infer *ctx);
 /* Returns the dtype of operand i; TL_DTYPE_NONE when unknown or no tensor. */
-tl_dtype tl_infer_dtype(tl_infer *x, uint32_t i);
+tl_dtype tl_infer_dtype(tl_infer *ctx, uint32_t i);
 /* Return the rank of operand i, TL_RANK_UNKNOWN when unknown, and its dims, NULL when the rank is
  * unknown or 0. */
-int tl_infer_rank(tl_infer *x, uint32_t i);
-const tl_dim *tl_infer_dims(tl_infer *x, uint32_t i);
+int tl_infer_rank(tl_infer *ctx, uint32_t i);
+const tl_dim *tl_infer_dims(tl_infer *ctx, uint32_t i);
 
 /* States result i, merging with what is declared; nothing happens beyond the node's results. dims
  * may be NULL with rank <= 0. */
-tl_status tl_infer_set(tl_infer *x, uint32_t i, tl_dtype dtype, int rank, const tl_dim *dims);
-tl_status tl_infer_set_type(tl_infer *x, uint32_t i, tl_type_id type);
+tl_status tl_infer_set(tl_infer *ctx, uint32_t i, tl_dtype dtype, int rank, const tl_dim *dims);
+tl_status tl_infer_set_type(tl_infer *ctx, uint32_t i, tl_type_id type);
 /* States result i with the shape of an operand. dtype NONE: with its dtype too; any kind of type is
  * then passed on. */
-tl_status tl_infer_set_like(tl_infer *x, uint32_t i, uint32_t operand, tl_dtype dtype);
+tl_status tl_infer_set_like(tl_infer *ctx, uint32_t i, uint32_t operand, tl_dtype dtype);
 
 /* Returns the elements of operand i, flattened, of a constant or tracked; .at is NULL when nothing
  * is known. Integral elements of f32 and f64 appear as numbers, others as unknown. */
-tl_partial tl_infer_elems(tl_infer *x, uint32_t i);
+tl_partial tl_infer_elems(tl_infer *ctx, uint32_t i);
 /* Gives all elements as plain integers, in scratch; false unless every one is known. */
-bool tl_infer_ints(tl_infer *x, uint32_t i, tl_int_list *out);
+bool tl_infer_ints(tl_infer *ctx, uint32_t i, tl_int_list *out);
 /* Gives the single integer of a one-element operand; false when it is not known. */
-bool tl_infer_int(tl_infer *x, uint32_t i, int64_t *out);
+bool tl_infer_int(tl_infer *ctx, uint32_t i, int64_t *out);
 /* Returns true when tl_infer_elems may know every operand; cheap, as it reads no constant. */
-bool tl_infer_all_tracked(tl_infer *x);
+bool tl_infer_all_tracked(tl_infer *ctx);
 /* Records a copy of the elements of result i; ignored beyond TL_MAX_PARTIAL. TL_NO_MEMORY. */
-tl_status tl_infer_set_elems(tl_infer *x, uint32_t i, const tl_elem *at, uint32_t n);
+tl_status tl_infer_set_elems(tl_infer *ctx, uint32_t i, const tl_elem *at, uint32_t n);
 static inline tl_dim tl_elem_dim(tl_elem e) { /* as a dim; unknown for negative numbers */
   return e.kind == TL_ELEM_UNKNOWN || (e.kind == TL_ELEM_INT && e.value < 0) ? TL_DIM_UNKNOWN
                                                                              : e.value;
@@ -122,16 +122,16 @@ static inline tl_elem tl_elem_from_dim(tl_dim d) {
 
 /* Records that the node does the same with these numbers, a list of i64, as operand i.
  * TL_NO_MEMORY. */
-tl_status tl_infer_substitute(tl_infer *x, uint32_t i, const int64_t *at, uint32_t n);
+tl_status tl_infer_substitute(tl_infer *ctx, uint32_t i, const int64_t *at, uint32_t n);
 /* Returns true when nodes of the graph run at most once: not in a body that may run several times.
  * Iterations of a loop may differ in more than the types that hold throughout, and a model may
  * declare what it likes there. */
 bool tl_infer_exists_once(const tl_module *m, tl_graph_id g);
 
 /* Returns room for n dims in scratch, NULL when memory is out. */
-tl_dim *tl_infer_new_dims(tl_infer *x, uint32_t n);
+tl_dim *tl_infer_new_dims(tl_infer *ctx, uint32_t n);
 /* Resolves an axis that may count from the end; reports an error outside of [-rank, rank). */
-tl_status tl_infer_axis(tl_infer *x, int64_t axis, int rank, uint32_t *out);
+tl_status tl_infer_axis(tl_infer *ctx, int64_t axis, int rank, uint32_t *out);
 /* A shape: dims of somebody else. */
 typedef struct tl_infer_view {
   int rank; /* or TL_RANK_UNKNOWN */
@@ -139,19 +139,19 @@ typedef struct tl_infer_view {
 } tl_infer_view;
 
 /* Returns the shape of operand i, borrowed as in tl_infer_dims. */
-tl_infer_view tl_infer_view_of(tl_infer *x, uint32_t i);
+tl_infer_view tl_infer_view_of(tl_infer *ctx, uint32_t i);
 /* Broadcasts two shapes as numpy does; *rank is TL_RANK_UNKNOWN when unknown. dims has room for
  * TL_MAX_RANK. Reports shapes that do not fit. */
-tl_status tl_infer_broadcast_dims(tl_infer *x, tl_infer_view a, tl_infer_view b, int *rank,
+tl_status tl_infer_broadcast_dims(tl_infer *ctx, tl_infer_view a, tl_infer_view b, int *rank,
                                   tl_dim *dims);
 /* Returns the dim d with d * product(under) == product(over), with common factors cancelled.
  * Unknown when nothing can be said; *exact is false when the sizes are known and do not divide. */
-tl_dim tl_infer_quotient(tl_infer *x, const tl_dim *over, uint32_t n_over, const tl_dim *under,
+tl_dim tl_infer_quotient(tl_infer *ctx, const tl_dim *over, uint32_t n_over, const tl_dim *under,
                          uint32_t n_under, bool *exact);
 /* Reports a shape or type error at the node, with its operands and their types, and returns
  * TL_INVALID_MODEL. */
-tl_status tl_infer_fail(tl_infer *x, const char *fmt, ...) TL_PRINTF(2, 3);
+tl_status tl_infer_fail(tl_infer *ctx, const char *fmt, ...) TL_PRINTF(2, 3);
 /* Infers a body graph whose inputs have their types already. Fails as tl_infer_module. */
-tl_status tl_infer_graph(tl_infer *x, tl_graph_id g);
+tl_status tl_infer_graph(tl_infer *ctx, tl_graph_id g);
 
 #endif

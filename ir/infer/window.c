@@ -8,24 +8,25 @@
 #define MAX_WINDOW INT64_C(0x7fffffff)
 
 /* Reads a list of n numbers from `min` on; .at is NULL for the default. */
-static tl_status read_list(tl_infer *x, tl_symbol name, uint32_t n, int64_t min, tl_int_list *out) {
-  *out = tl_node_attr_ints(x->m, x->node, name);
+static tl_status read_list(tl_infer *ctx, tl_symbol name, uint32_t n, int64_t min,
+                           tl_int_list *out) {
+  *out = tl_node_attr_ints(ctx->m, ctx->node, name);
   if (out->n == 0)
     out->at = NULL; /* exporters write an empty list for "default" */
   if (!out->at)
     return TL_OK;
   if (out->n != n)
-    return tl_infer_fail(x, "attribute %.*s has %u values, expected %u",
-                         TL_SV_ARG(tl_sym(x->m, name)), out->n, n);
+    return tl_infer_fail(ctx, "attribute %.*s has %u values, expected %u",
+                         TL_SV_ARG(tl_sym(ctx->m, name)), out->n, n);
   for (uint32_t i = 0; i < n; i++)
     if (out->at[i] < min || out->at[i] > MAX_WINDOW)
-      return tl_infer_fail(x, "attribute %.*s: %lld is out of range", TL_SV_ARG(tl_sym(x->m, name)),
-                           (long long)out->at[i]);
+      return tl_infer_fail(ctx, "attribute %.*s: %lld is out of range",
+                           TL_SV_ARG(tl_sym(ctx->m, name)), (long long)out->at[i]);
   return TL_OK;
 }
 
-static tl_status read_auto_pad(tl_infer *x, tl_window *w) {
-  tl_sv text = tl_node_attr_string(x->m, x->node, TL_SYM_auto_pad);
+static tl_status read_auto_pad(tl_infer *ctx, tl_window *w) {
+  tl_sv text = tl_node_attr_string(ctx->m, ctx->node, TL_SYM_auto_pad);
   w->auto_pad = TL_PAD_EXPLICIT;
   if (text.n == 0 || tl_sv_is(text, "NOTSET"))
     return TL_OK;
@@ -34,21 +35,21 @@ static tl_status read_auto_pad(tl_infer *x, tl_window *w) {
   else if (tl_sv_is(text, "VALID"))
     w->auto_pad = TL_PAD_VALID;
   else
-    return tl_infer_fail(x,
+    return tl_infer_fail(ctx,
                          "attribute auto_pad: '%.*s' is none of NOTSET, SAME_UPPER, SAME_LOWER, "
                          "VALID",
                          TL_SV_ARG(text));
   return TL_OK;
 }
 
-tl_status tl_window_read(tl_infer *x, uint32_t n, tl_window *w) {
+tl_status tl_window_read(tl_infer *ctx, uint32_t n, tl_window *w) {
   *w = (tl_window){.n = n};
-  TL_TRY(read_list(x, TL_SYM_kernel_shape, n, 1, &w->kernel));
-  TL_TRY(read_list(x, TL_SYM_strides, n, 1, &w->strides));
-  TL_TRY(read_list(x, TL_SYM_dilations, n, 1, &w->dilations));
-  TL_TRY(read_list(x, TL_SYM_pads, 2 * n, -MAX_WINDOW, &w->pads));
-  w->ceil = tl_node_attr_int(x->m, x->node, TL_SYM_ceil_mode, 0) != 0;
-  return read_auto_pad(x, w);
+  TL_TRY(read_list(ctx, TL_SYM_kernel_shape, n, 1, &w->kernel));
+  TL_TRY(read_list(ctx, TL_SYM_strides, n, 1, &w->strides));
+  TL_TRY(read_list(ctx, TL_SYM_dilations, n, 1, &w->dilations));
+  TL_TRY(read_list(ctx, TL_SYM_pads, 2 * n, -MAX_WINDOW, &w->pads));
+  w->ceil = tl_node_attr_int(ctx->m, ctx->node, TL_SYM_ceil_mode, 0) != 0;
+  return read_auto_pad(ctx, w);
 }
 
 /* Element i of a list that may be absent. */
@@ -88,13 +89,13 @@ static int64_t windows(const tl_window *w, uint32_t axis, int64_t input, int64_t
   return n;
 }
 
-tl_status tl_window_output(tl_infer *x, const tl_window *w, uint32_t axis, tl_dim input,
+tl_status tl_window_output(tl_infer *ctx, const tl_window *w, uint32_t axis, tl_dim input,
                            tl_dim kernel, tl_dim *out) {
   int64_t stride = at_or(w->strides, axis, 1);
   int64_t size = 0;
   *out = TL_DIM_UNKNOWN;
   if (w->auto_pad == TL_PAD_SAME) {
-    *out = tl_dim_ceil_div(x->m, input, stride);
+    *out = tl_dim_ceil_div(ctx->m, input, stride);
     return TL_OK;
   }
   if (input == TL_DIM_UNKNOWN || input > INT64_MAX / 4 || !extent(w, axis, kernel, &size))
@@ -103,35 +104,35 @@ tl_status tl_window_output(tl_infer *x, const tl_window *w, uint32_t axis, tl_di
   if (tl_dim_is_static(input)) {
     int64_t n = windows(w, axis, input, input + slack, stride);
     if (n < 0)
-      return tl_infer_fail(x,
+      return tl_infer_fail(ctx,
                            "a window of %lld does not fit the padded input of %lld along "
                            "spatial axis %u",
                            (long long)size, (long long)(input + pad_sum(w, axis)), axis);
     *out = n;
   } else if (stride == 1) {
-    *out = tl_dim_offset(x->m, input, slack + 1);
+    *out = tl_dim_offset(ctx->m, input, slack + 1);
   } else if (!w->ceil) {
     /* floor((d + slack) / s) + 1, written with the 1 inside so that equal sizes print alike */
-    *out = tl_dim_div(x->m, tl_dim_offset(x->m, input, slack + stride), stride);
+    *out = tl_dim_div(ctx->m, tl_dim_offset(ctx->m, input, slack + stride), stride);
   }
   return TL_OK;
 }
 
-tl_status tl_window_transposed(tl_infer *x, const tl_window *w, uint32_t axis, tl_dim input,
+tl_status tl_window_transposed(tl_infer *ctx, const tl_window *w, uint32_t axis, tl_dim input,
                                tl_dim kernel, tl_dim *out) {
   int64_t stride = at_or(w->strides, axis, 1), extra = at_or(w->extra, axis, 0);
   int64_t size;
   *out = TL_DIM_UNKNOWN;
   if (w->auto_pad == TL_PAD_SAME) {
-    *out = tl_dim_mul(x->m, input, stride);
+    *out = tl_dim_mul(ctx->m, input, stride);
     return TL_OK;
   }
   if (!extent(w, axis, kernel, &size))
     return TL_OK;
   int64_t constant = size + extra - pad_sum(w, axis) - stride;
-  tl_dim scaled = tl_dim_mul(x->m, input, stride);
+  tl_dim scaled = tl_dim_mul(ctx->m, input, stride);
   if (tl_dim_is_static(scaled) && scaled < -constant)
-    return tl_infer_fail(x, "pads leave no output along spatial axis %u", axis);
-  *out = tl_dim_offset(x->m, scaled, constant);
+    return tl_infer_fail(ctx, "pads leave no output along spatial axis %u", axis);
+  *out = tl_dim_offset(ctx->m, scaled, constant);
   return TL_OK;
 }

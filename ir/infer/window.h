@@ -21,13 +21,13 @@ typedef struct tl_window {
 } tl_window;
 
 /* Reads and checks the attributes of the current node for n spatial axes. */
-tl_status tl_window_read(tl_infer *x, uint32_t n, tl_window *w) TL_NODISCARD;
+tl_status tl_window_read(tl_infer *ctx, uint32_t n, tl_window *w) TL_NODISCARD;
 /* Gives the size of the output along `axis`. input, kernel: dims, which may be unknown. Reports a
  * window that does not fit. */
-tl_status tl_window_output(tl_infer *x, const tl_window *w, uint32_t axis, tl_dim input,
+tl_status tl_window_output(tl_infer *ctx, const tl_window *w, uint32_t axis, tl_dim input,
                            tl_dim kernel, tl_dim *out) TL_NODISCARD;
 /* The same for a transposed window. */
-tl_status tl_window_transposed(tl_infer *x, const tl_window *w, uint32_t axis, tl_dim input,
+tl_status tl_window_transposed(tl_infer *ctx, const tl_window *w, uint32_t axis, tl_dim input,
                                tl_dim kernel, tl_dim *out) TL_NODISCARD;
 
 #endif

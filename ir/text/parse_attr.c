@@ -40,114 +40,114 @@ static tl_status parse_bool(tl_parser *p, int64_t *out) {
   return TL_OK;
 }
 
-static tl_status parse_number(attr_context *x) {
-  tl_parser *p = x->p;
-  if (is_float_text(p->at.text) || x->wanted == TL_ATTR_FLOAT) {
-    x->out->kind = TL_ATTR_FLOAT;
-    return parse_float(p, &x->out->u.f);
+static tl_status parse_number(attr_context *ctx) {
+  tl_parser *p = ctx->p;
+  if (is_float_text(p->at.text) || ctx->wanted == TL_ATTR_FLOAT) {
+    ctx->out->kind = TL_ATTR_FLOAT;
+    return parse_float(p, &ctx->out->u.f);
   }
-  x->out->kind = TL_ATTR_INT;
-  return tl_parse_int(p, "an integer", &x->out->u.i);
+  ctx->out->kind = TL_ATTR_INT;
+  return tl_parse_int(p, "an integer", &ctx->out->u.i);
 }
 
-static tl_status parse_body(attr_context *x, tl_graph_id *out) {
-  tl_parser *p = x->p;
+static tl_status parse_body(attr_context *ctx, tl_graph_id *out) {
+  tl_parser *p = ctx->p;
   if (!tl_parse_accept(p, "graph"))
     return tl_parse_expected(p, "'graph'");
-  return tl_parse_graph(p, TL_GRAPH_BODY, x->node, out);
+  return tl_parse_graph(p, TL_GRAPH_BODY, ctx->node, out);
 }
 
 /* ---- lists: items are gathered in a buffer, then copied into the arena --------------------- */
 
-typedef tl_status (*item_fn)(attr_context *x, tl_buf *items);
+typedef tl_status (*item_fn)(attr_context *ctx, tl_buf *items);
 
-static tl_status int_item(attr_context *x, tl_buf *items) {
+static tl_status int_item(attr_context *ctx, tl_buf *items) {
   int64_t v;
-  TL_TRY(tl_parse_int(x->p, "an integer", &v));
+  TL_TRY(tl_parse_int(ctx->p, "an integer", &v));
   tl_buf_add(items, &v, sizeof v);
   return TL_OK;
 }
 
-static tl_status float_item(attr_context *x, tl_buf *items) {
+static tl_status float_item(attr_context *ctx, tl_buf *items) {
   float v;
-  TL_TRY(parse_float(x->p, &v));
+  TL_TRY(parse_float(ctx->p, &v));
   tl_buf_add(items, &v, sizeof v);
   return TL_OK;
 }
 
-static tl_status string_item(attr_context *x, tl_buf *items) {
+static tl_status string_item(attr_context *ctx, tl_buf *items) {
   tl_symbol v;
-  TL_TRY(tl_parse_string(x->p, "a quoted string", &v));
+  TL_TRY(tl_parse_string(ctx->p, "a quoted string", &v));
   tl_buf_add(items, &v, sizeof v);
   return TL_OK;
 }
 
-static tl_status tensor_item(attr_context *x, tl_buf *items) {
+static tl_status tensor_item(attr_context *ctx, tl_buf *items) {
   tl_tensor_id v;
-  TL_TRY(tl_parse_tensor(x->p, TL_NO_TYPE, &v));
+  TL_TRY(tl_parse_tensor(ctx->p, TL_NO_TYPE, &v));
   tl_buf_add(items, &v, sizeof v);
   return TL_OK;
 }
 
-static tl_status graph_item(attr_context *x, tl_buf *items) {
+static tl_status graph_item(attr_context *ctx, tl_buf *items) {
   tl_graph_id v;
-  TL_TRY(parse_body(x, &v));
+  TL_TRY(parse_body(ctx, &v));
   tl_buf_add(items, &v, sizeof v);
   return TL_OK;
 }
 
-static tl_status type_item(attr_context *x, tl_buf *items) {
+static tl_status type_item(attr_context *ctx, tl_buf *items) {
   tl_type_id v;
-  TL_TRY(tl_parse_type(x->p, &v));
+  TL_TRY(tl_parse_type(ctx->p, &v));
   tl_buf_add(items, &v, sizeof v);
   return TL_OK;
 }
 
-static tl_status bool_item(attr_context *x, tl_buf *items) {
+static tl_status bool_item(attr_context *ctx, tl_buf *items) {
   int64_t v;
-  TL_TRY(parse_bool(x->p, &v));
+  TL_TRY(parse_bool(ctx->p, &v));
   tl_buf_add(items, &v, sizeof v);
   return TL_OK;
 }
 
-static tl_status dtype_item(attr_context *x, tl_buf *items) {
+static tl_status dtype_item(attr_context *ctx, tl_buf *items) {
   tl_dtype dtype;
-  TL_TRY(tl_parse_dtype(x->p, &dtype));
+  TL_TRY(tl_parse_dtype(ctx->p, &dtype));
   int64_t v = dtype;
   tl_buf_add(items, &v, sizeof v);
   return TL_OK;
 }
 
-static tl_status parse_items(attr_context *x, item_fn item, tl_buf *items, uint32_t *count) {
-  TL_TRY(tl_parse_expect(x->p, "["));
+static tl_status parse_items(attr_context *ctx, item_fn item, tl_buf *items, uint32_t *count) {
+  TL_TRY(tl_parse_expect(ctx->p, "["));
   *count = 0;
-  while (!tl_parse_accept(x->p, "]")) {
+  while (!tl_parse_accept(ctx->p, "]")) {
     if (*count)
-      TL_TRY(tl_parse_expect(x->p, ","));
-    TL_TRY(item(x, items));
+      TL_TRY(tl_parse_expect(ctx->p, ","));
+    TL_TRY(item(ctx, items));
     if (items->failed || *count == UINT32_MAX)
-      return tl_parse_memory(x->p);
+      return tl_parse_memory(ctx->p);
     ++*count;
   }
   return TL_OK;
 }
 
-static tl_status parse_list(attr_context *x, item_fn item, const void **at, uint32_t *count) {
+static tl_status parse_list(attr_context *ctx, item_fn item, const void **at, uint32_t *count) {
   tl_buf items;
   tl_buf_init(&items);
-  tl_status status = parse_items(x, item, &items, count);
+  tl_status status = parse_items(ctx, item, &items, count);
   if (status == TL_OK) {
-    *at = tl_arena_copy(&x->p->m->arena, tl_buf_view(&items).p, items.n);
-    status = *at ? TL_OK : tl_parse_memory(x->p);
+    *at = tl_arena_copy(&ctx->p->m->arena, tl_buf_view(&items).p, items.n);
+    status = *at ? TL_OK : tl_parse_memory(ctx->p);
   }
   tl_buf_release(&items);
   return status;
 }
 
-static tl_status int_list_item(attr_context *x, tl_buf *items) {
+static tl_status int_list_item(attr_context *ctx, tl_buf *items) {
   tl_int_list v;
   const void *at = NULL;
-  TL_TRY(parse_list(x, int_item, &at, &v.n));
+  TL_TRY(parse_list(ctx, int_item, &at, &v.n));
   v.at = at;
   tl_buf_add(items, &v, sizeof v);
   return TL_OK;
@@ -171,25 +171,25 @@ static const struct list_kind *list_kind_of(tl_attr_kind kind) {
   return NULL;
 }
 
-static tl_status parse_list_kind(attr_context *x, const struct list_kind *row) {
+static tl_status parse_list_kind(attr_context *ctx, const struct list_kind *row) {
   const void *at = NULL;
   uint32_t count = 0;
-  TL_TRY(parse_list(x, row->item, &at, &count));
-  x->out->kind = (uint8_t)row->kind;
-  x->out->count = count;
-  x->out->u.is = at;
+  TL_TRY(parse_list(ctx, row->item, &at, &count));
+  ctx->out->kind = (uint8_t)row->kind;
+  ctx->out->count = count;
+  ctx->out->u.is = at;
   return TL_OK;
 }
 
 /* The kind of "[...]": its items show it, unless the op table knows better. */
-static tl_attr_kind plain_list_kind(attr_context *x) {
-  tl_lexer ahead = x->p->lexer;
-  bool floats = x->wanted == TL_ATTR_FLOATS;
+static tl_attr_kind plain_list_kind(attr_context *ctx) {
+  tl_lexer ahead = ctx->p->lexer;
+  bool floats = ctx->wanted == TL_ATTR_FLOATS;
   tl_token t = tl_lex_next(&ahead);
   if (t.kind == TL_TOKEN_STRING)
     return TL_ATTR_STRINGS;
   if (tl_sv_is(t.text, "]") || !is_number(&t))
-    return x->wanted;
+    return ctx->wanted;
   for (; is_number(&t); t = tl_lex_next(&ahead)) {
     floats |= is_float_text(t.text);
     t = tl_lex_next(&ahead); /* the comma */
@@ -197,74 +197,74 @@ static tl_attr_kind plain_list_kind(attr_context *x) {
   return floats ? TL_ATTR_FLOATS : TL_ATTR_INTS;
 }
 
-static tl_status parse_plain_list(attr_context *x) {
-  const struct list_kind *row = list_kind_of(plain_list_kind(x));
+static tl_status parse_plain_list(attr_context *ctx) {
+  const struct list_kind *row = list_kind_of(plain_list_kind(ctx));
   if (!row) {
-    tl_parse_advance(x->p);
-    return tl_parse_expected(x->p, "numbers or strings\vother lists name their kind: ints[], "
-                                   "bools[true], lists[[1, 2], [3]]");
+    tl_parse_advance(ctx->p);
+    return tl_parse_expected(ctx->p, "numbers or strings\vother lists name their kind: ints[], "
+                                     "bools[true], lists[[1, 2], [3]]");
   }
-  return parse_list_kind(x, row);
+  return parse_list_kind(ctx, row);
 }
 
 /* ---- single values -------------------------------------------------------------------------- */
 
 /* type(T), dtype(f32), sparse("...") */
-static tl_status parse_wrapped(attr_context *x, tl_attr_kind kind) {
-  tl_parser *p = x->p;
+static tl_status parse_wrapped(attr_context *ctx, tl_attr_kind kind) {
+  tl_parser *p = ctx->p;
   tl_dtype dtype = TL_DTYPE_NONE;
-  x->out->kind = (uint8_t)kind;
+  ctx->out->kind = (uint8_t)kind;
   tl_parse_advance(p);
   TL_TRY(tl_parse_expect(p, "("));
   if (kind == TL_ATTR_TYPE)
-    TL_TRY(tl_parse_type(p, &x->out->u.type));
+    TL_TRY(tl_parse_type(p, &ctx->out->u.type));
   else if (kind == TL_ATTR_SPARSE)
-    TL_TRY(tl_parse_string(p, "the bytes of the tensor, quoted", &x->out->u.s));
+    TL_TRY(tl_parse_string(p, "the bytes of the tensor, quoted", &ctx->out->u.s));
   else {
     TL_TRY(tl_parse_dtype(p, &dtype));
-    x->out->u.i = dtype;
+    ctx->out->u.i = dtype;
   }
   return tl_parse_expect(p, ")");
 }
 
-static tl_status parse_word_value(attr_context *x) {
-  tl_parser *p = x->p;
+static tl_status parse_word_value(attr_context *ctx) {
+  tl_parser *p = ctx->p;
   if (tl_parse_starts_tensor_type(p)) {
-    x->out->kind = TL_ATTR_TENSOR;
-    return tl_parse_tensor(p, TL_NO_TYPE, &x->out->u.t);
+    ctx->out->kind = TL_ATTR_TENSOR;
+    return tl_parse_tensor(p, TL_NO_TYPE, &ctx->out->u.t);
   }
   for (size_t i = 0; i < sizeof list_kinds / sizeof list_kinds[0]; i++) {
     if (tl_parse_accept(p, list_kinds[i].word))
-      return parse_list_kind(x, &list_kinds[i]);
+      return parse_list_kind(ctx, &list_kinds[i]);
   }
   if (tl_parse_is(p, "graph")) {
-    x->out->kind = TL_ATTR_GRAPH;
-    return parse_body(x, &x->out->u.g);
+    ctx->out->kind = TL_ATTR_GRAPH;
+    return parse_body(ctx, &ctx->out->u.g);
   }
   if (tl_parse_is(p, "type"))
-    return parse_wrapped(x, TL_ATTR_TYPE);
+    return parse_wrapped(ctx, TL_ATTR_TYPE);
   if (tl_parse_is(p, "dtype"))
-    return parse_wrapped(x, TL_ATTR_DTYPE);
+    return parse_wrapped(ctx, TL_ATTR_DTYPE);
   if (tl_parse_is(p, "sparse"))
-    return parse_wrapped(x, TL_ATTR_SPARSE);
+    return parse_wrapped(ctx, TL_ATTR_SPARSE);
   if (!tl_parse_is(p, "true") && !tl_parse_is(p, "false"))
     return tl_parse_expected(p, "an attribute value");
-  x->out->kind = TL_ATTR_BOOL;
-  return parse_bool(p, &x->out->u.i);
+  ctx->out->kind = TL_ATTR_BOOL;
+  return parse_bool(p, &ctx->out->u.i);
 }
 
-static tl_status parse_value(attr_context *x) {
-  tl_parser *p = x->p;
+static tl_status parse_value(attr_context *ctx) {
+  tl_parser *p = ctx->p;
   if (is_number(&p->at))
-    return parse_number(x);
+    return parse_number(ctx);
   if (p->at.kind == TL_TOKEN_STRING) {
-    x->out->kind = TL_ATTR_STRING;
-    return tl_parse_string(p, "a quoted string", &x->out->u.s);
+    ctx->out->kind = TL_ATTR_STRING;
+    return tl_parse_string(p, "a quoted string", &ctx->out->u.s);
   }
   if (tl_parse_is(p, "["))
-    return parse_plain_list(x);
+    return parse_plain_list(ctx);
   if (p->at.kind == TL_TOKEN_WORD)
-    return parse_word_value(x);
+    return parse_word_value(ctx);
   return tl_parse_expected(p, "an attribute value");
 }
 
@@ -286,11 +286,11 @@ static tl_status parse_one(tl_parser *p, tl_node_id n, uint32_t base) {
   TL_TRY(check_new(p, at, base, attr.name));
   TL_TRY(tl_parse_expect(p, "="));
   const tl_op_attr *proto = row ? tl_op_attr_find(row, attr.name) : NULL;
-  attr_context x = {.p = p,
-                    .node = n,
-                    .wanted = proto ? (tl_attr_kind)proto->value.kind : TL_ATTR_NONE,
-                    .out = &attr};
-  TL_TRY(parse_value(&x));
+  attr_context ctx = {.p = p,
+                      .node = n,
+                      .wanted = proto ? (tl_attr_kind)proto->value.kind : TL_ATTR_NONE,
+                      .out = &attr};
+  TL_TRY(parse_value(&ctx));
   return tl_attr_vec_push(&p->attrs, attr) ? TL_OK : tl_parse_memory(p);
 }
 

@@ -149,12 +149,12 @@ static tl_op_id op_of(const build *b, const tl_pattern_node *p) {
 }
 
 static bool build_attrs(build *b, const tl_pattern_node *p, tl_attr **out, uint32_t *n) {
-  tl_match *x = b->x;
+  tl_match *match = b->x;
   tl_op_id op = op_of(b, p);
-  bool copies = p->from != TL_RULE_NODES && tl_match_has_node(x, p->from);
-  const tl_node *source = copies ? tl_node_get(x->m, x->nodes[p->from]) : NULL;
+  bool copies = p->from != TL_RULE_NODES && tl_match_has_node(match, p->from);
+  const tl_node *source = copies ? tl_node_get(match->m, match->nodes[p->from]) : NULL;
   uint32_t most = p->n_attrs + (source ? source->n_attrs : 0);
-  tl_attr *attrs = tl_arena_calloc(x->scratch, most ? most : 1, sizeof *attrs);
+  tl_attr *attrs = tl_arena_calloc(match->scratch, most ? most : 1, sizeof *attrs);
   if (!attrs)
     return out_of_memory(b);
   *n = 0;
@@ -162,14 +162,14 @@ static bool build_attrs(build *b, const tl_pattern_node *p, tl_attr **out, uint3
     if (!tl_op_row(op) || kind_of(op, source->attrs[i].name) != TL_ATTR_NONE)
       put_attr(attrs, n, source->attrs[i]);
   for (uint8_t i = 0; i < p->n_attrs; i++) {
-    tl_rv v = tl_rule_eval(x, p->attrs[i].expr);
+    tl_rv v = tl_rule_eval(match, p->attrs[i].expr);
     if (v.kind == TL_RV_NONE && p->attrs[i].expr->kind == TL_EXPR_NAME)
       continue; /* captured from a node that does not set it */
-    tl_attr a = tl_rule_attr(x->m, p->attrs[i].name, kind_of(op, p->attrs[i].name), v);
+    tl_attr a = tl_rule_attr(match->m, p->attrs[i].name, kind_of(op, p->attrs[i].name), v);
     if (a.kind == TL_ATTR_NONE)
       return refuse(b, "ATTR", "an attribute is unknown");
     put_attr(attrs, n, a);
-    drop_default(x->m, op, attrs, n, a.name);
+    drop_default(match->m, op, attrs, n, a.name);
   }
   *out = attrs;
   return true;
@@ -195,24 +195,25 @@ static uint32_t count_operands(const build *b, const tl_pattern_node *p) {
 }
 
 static bool build_operands(build *b, const tl_pattern_node *p, tl_value_id **out, uint32_t *n) {
-  tl_match *x = b->x;
-  tl_value_id *at = tl_arena_calloc(x->scratch, count_operands(b, p) + 1u, sizeof *at);
+  tl_match *match = b->x;
+  tl_value_id *at = tl_arena_calloc(match->scratch, count_operands(b, p) + 1u, sizeof *at);
   if (!at)
     return out_of_memory(b);
   *n = 0;
   for (uint8_t i = 0; i < p->n_operands; i++) {
     const tl_pattern_operand *o = &p->operands[i];
     if (o->kind == TL_PATTERN_REST) {
-      uint32_t all = x->rest_n[o->value], end = place_in(b, o->end, all, all);
+      uint32_t all = match->rest_n[o->value], end = place_in(b, o->end, all, all);
       for (uint32_t k = place_in(b, o->expr, all, 0); k < end; k++)
-        at[(*n)++] = tl_operand(x->m, x->rest_node[o->value], x->rest_from[o->value] + k);
+        at[(*n)++] =
+            tl_operand(match->m, match->rest_node[o->value], match->rest_from[o->value] + k);
     } else if (o->kind == TL_PATTERN_NUMBER) {
       if (!make_constant(b, p, o, &at[(*n)++]))
         return false;
     } else {
       at[(*n)++] = o->kind == TL_PATTERN_ABSENT ? TL_NO_VALUE
                    : is_made(b, o->value)       ? b->made[o->value]
-                                                : x->values[o->value];
+                                                : match->values[o->value];
     }
   }
   while (*n && !at[*n - 1])
@@ -361,11 +362,11 @@ static void undo(build *b) {
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
-static tl_node_id last_node(const tl_match *x) {
-  tl_node_id last = x->root;
-  for (uint8_t i = 0; i < x->rule->n_match; i++)
-    if (tl_match_has_node(x, i) && tl_node_is_before(x->m, last, x->nodes[i]))
-      last = x->nodes[i];
+static tl_node_id last_node(const tl_match *match) {
+  tl_node_id last = match->root;
+  for (uint8_t i = 0; i < match->rule->n_match; i++)
+    if (tl_match_has_node(match, i) && tl_node_is_before(match->m, last, match->nodes[i]))
+      last = match->nodes[i];
   return last;
 }
 
@@ -381,9 +382,9 @@ typedef struct moving {
   uint32_t n;
 } moving;
 
-static bool is_matched(const tl_match *x, tl_node_id n) {
-  for (uint8_t i = 0; i < x->rule->n_match; i++)
-    if (x->nodes[i] == n)
+static bool is_matched(const tl_match *match, tl_node_id n) {
+  for (uint8_t i = 0; i < match->rule->n_match; i++)
+    if (match->nodes[i] == n)
       return true;
   return false;
 }
@@ -421,9 +422,9 @@ static void sort_by_order(const tl_module *m, moving *s) {
 
 /* Returns true for an output of the match that is produced before `last`. */
 static bool is_early_output(const build *b, uint8_t v, tl_node_id last) {
-  const tl_match *x = b->x;
-  return is_output(x->rule, v) && (x->bound >> v & 1) &&
-         tl_value_producer(x->m, x->values[v]) != last;
+  const tl_match *match = b->x;
+  return is_output(match->rule, v) && (match->bound >> v & 1) &&
+         tl_value_producer(match->m, match->values[v]) != last;
 }
 
 /* Returns true if node n, which must move, makes the replacement of an early output: a cycle. */
@@ -496,9 +497,10 @@ static bool move_control(build *b, tl_node_id old) {
 }
 
 static bool move_controls(build *b) {
-  const tl_match *x = b->x;
-  for (uint8_t k = 0; k < x->rule->n_match; k++)
-    if (tl_match_has_node(x, k) && !x->rule->match[k].shared && !move_control(b, x->nodes[k]))
+  const tl_match *match = b->x;
+  for (uint8_t k = 0; k < match->rule->n_match; k++)
+    if (tl_match_has_node(match, k) && !match->rule->match[k].shared &&
+        !move_control(b, match->nodes[k]))
       return false;
   return true;
 }
@@ -515,20 +517,21 @@ static bool is_dead(const tl_module *m, tl_node_id n, bool replaced) {
 
 /* Erases matched nodes, users before producers, since erasing a node drops its operands. */
 static void erase_old(build *b) {
-  tl_match *x = b->x;
-  for (uint8_t round = 0; round < x->rule->n_match; round++) {
+  tl_match *match = b->x;
+  for (uint8_t round = 0; round < match->rule->n_match; round++) {
     tl_node_id last = TL_NO_NODE;
     uint8_t which = 0;
-    for (uint8_t i = 0; i < x->rule->n_match; i++)
-      if (tl_match_has_node(x, i) && (!last || tl_node_is_before(x->m, last, x->nodes[i]))) {
-        last = x->nodes[i];
+    for (uint8_t i = 0; i < match->rule->n_match; i++)
+      if (tl_match_has_node(match, i) &&
+          (!last || tl_node_is_before(match->m, last, match->nodes[i]))) {
+        last = match->nodes[i];
         which = i;
       }
     if (!last)
       return;
-    if (is_dead(x->m, last, !x->rule->match[which].shared && b->out->n_nodes > 0))
-      tl_node_erase(x->m, last);
-    x->nodes[which] = TL_NO_NODE;
+    if (is_dead(match->m, last, !match->rule->match[which].shared && b->out->n_nodes > 0))
+      tl_node_erase(match->m, last);
+    match->nodes[which] = TL_NO_NODE;
   }
 }
 
@@ -556,24 +559,24 @@ static void commit(build *b) {
   erase_old(b);
 }
 
-tl_status tl_match_apply(tl_match *x, tl_built *built, bool *done) {
-  build b = {.x = x, .out = built, .graph = tl_node_get(x->m, x->root)->graph};
-  uint32_t errors = x->m->diag->errors;
+tl_status tl_match_apply(tl_match *match, tl_built *built, bool *done) {
+  build b = {.x = match, .out = built, .graph = tl_node_get(match->m, match->root)->graph};
+  uint32_t errors = match->m->diag->errors;
   *done = false;
   built->n_nodes = 0;
-  tl_node_id last = last_node(x);
+  tl_node_id last = last_node(match);
   b.before = last;
   bool ok = true;
-  for (uint8_t i = 0; i < x->rule->n_build && ok; i++)
-    ok = x->rule->build[i].forward ? build_forward(&b, &x->rule->build[i])
-                                   : build_node(&b, &x->rule->build[i]);
+  for (uint8_t i = 0; i < match->rule->n_build && ok; i++)
+    ok = match->rule->build[i].forward ? build_forward(&b, &match->rule->build[i])
+                                       : build_node(&b, &match->rule->build[i]);
   ok = ok && fit_outputs(&b) && make_way(&b, last) && move_controls(&b) &&
-       (tl_match_trace(x, built) || out_of_memory(&b));
+       (tl_match_trace(match, built) || out_of_memory(&b));
   if (ok) {
     commit(&b);
     *done = true;
     return TL_OK;
   }
   undo(&b);
-  return x->m->diag->errors != errors ? TL_NO_MEMORY : TL_OK;
+  return match->m->diag->errors != errors ? TL_NO_MEMORY : TL_OK;
 }

@@ -16,11 +16,11 @@ typedef struct tl_built {
 /* Replaces a closed match (tl_match_is_closed). If the replacement does not fit, for example
  * because a type differs or a name cannot move, *done is false, the module is unchanged and x->miss
  * has the reason. TL_NO_MEMORY, reported. O(nodes of the rule + nodes moved). */
-tl_status tl_match_apply(tl_match *x, tl_built *built, bool *done) TL_NODISCARD;
+tl_status tl_match_apply(tl_match *match, tl_built *built, bool *done) TL_NODISCARD;
 
 /* Records on new nodes which nodes they replace (ir/trace.h). Returns false if memory is out. */
-bool tl_match_trace(const tl_match *x, const tl_built *b);
+bool tl_match_trace(const tl_match *match, const tl_built *b);
 /* Returns a bit set of the new nodes that compute with constants only; folding removes them. */
-uint32_t tl_match_weights(const tl_match *x, const tl_built *b);
+uint32_t tl_match_weights(const tl_match *match, const tl_built *b);
 
 #endif

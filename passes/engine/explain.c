@@ -81,27 +81,27 @@ static bool is_near(const tl_rule *r, const tl_miss *miss) {
 /* Matches a rule for explanation. Returns true with the reason in *miss if the rule fails, is off
  * or not needed; false if it fits and is on, which means that a limit prevented it. */
 static bool misses(explainer *e, const tl_rule *rule, tl_node_id n, tl_miss *miss) {
-  tl_match *x = &e->match;
-  x->set = e->r->set;
-  x->rule = rule;
-  x->m = e->r->m;
-  x->scratch = &e->scratch;
-  x->facts = e->facts;
-  x->scopes = e->r->scopes;
-  x->miss = miss;
+  tl_match *match = &e->match;
+  match->set = e->r->set;
+  match->rule = rule;
+  match->m = e->r->m;
+  match->scratch = &e->scratch;
+  match->facts = e->facts;
+  match->scopes = e->r->scopes;
+  match->miss = miss;
   if (rule->targets == TL_RULE_ORT && rule->off && !e->r->pass->elsewhere)
     return false; /* the question is about the NPU */
-  if (!tl_rule_match(x, n) || !tl_match_is_closed(x))
+  if (!tl_rule_match(match, n) || !tl_match_is_closed(match))
     return !rule->off && e->lacks;
   if (!rule->off && e->lacks)
     return false;
   miss->code = NULL;
   if (!e->lacks) {
-    tl_match_note(x, TL_MISS_BUILT, "NPU_FORM",
+    tl_match_note(match, TL_MISS_BUILT, "NPU_FORM",
                   "the pattern fits, but the node has an NPU form of its own");
     return true;
   }
-  tl_match_note(x, TL_MISS_BUILT, rule->unsupported ? "UNSUPPORTED" : "SWITCH_OFF",
+  tl_match_note(match, TL_MISS_BUILT, rule->unsupported ? "UNSUPPORTED" : "SWITCH_OFF",
                 "the pattern fits, but the rule is off: %s", rule->off);
   return true;
 }

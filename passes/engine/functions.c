@@ -205,16 +205,16 @@ static const tl_fn functions[TL_N_FUNCTIONS] = {
 #include "passes/expr/functions.tbl"
 };
 
-tl_rv tl_rule_eval(tl_match *x, const tl_expr *e) {
-  tl_site site = {.m = x->m,
-                  .scratch = x->scratch,
-                  .options = x->set->options,
-                  .node = x->root,
+tl_rv tl_rule_eval(tl_match *match, const tl_expr *e) {
+  tl_site site = {.m = match->m,
+                  .scratch = match->scratch,
+                  .options = match->set->options,
+                  .node = match->root,
                   .functions = functions,
-                  .values = x->values,
-                  .bound = x->bound,
-                  .names = x->names,
-                  .named = x->named,
-                  .owner = x};
+                  .values = match->values,
+                  .bound = match->bound,
+                  .names = match->names,
+                  .named = match->named,
+                  .owner = match};
   return tl_expr_eval(&site, e);
 }

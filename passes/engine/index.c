@@ -106,23 +106,23 @@ static tl_rule_signature signature_of(const tl_rule *r) {
   return s;
 }
 
-static bool add_rule(tl_rule_index *x, tl_rule *r) {
+static bool add_rule(tl_rule_index *index, tl_rule *r) {
   const tl_pattern_node *root = &r->match[r->n_match - 1];
   deciding made = find_deciding(r);
   tl_rule_signature wants = signature_of(r);
   uint32_t any = wants.constant ? ANY_CONSTANT : ANY_PRODUCER;
   for (uint8_t i = 0; i < root->n_ops; i++) {
-    if (root->ops[i] < x->n_ops)
-      x->roots[root->ops[i]] = 1;
+    if (root->ops[i] < index->n_ops)
+      index->roots[root->ops[i]] = 1;
     for (uint32_t k = 0; k < (made.n ? made.n : 1); k++) {
       uint64_t key = key_of(root->ops[i], made.n ? made.ops[k] : any);
       tl_rule_entry e = {.key = key, .rule = r, .wants = wants, .n = made.n, .which = k};
-      if (!tl_rule_entry_vec_push(&x->entries, e))
+      if (!tl_rule_entry_vec_push(&index->entries, e))
         return false;
     }
   }
-  if (r->depth > x->depth)
-    x->depth = r->depth;
+  if (r->depth > index->depth)
+    index->depth = r->depth;
   return true;
 }
 
@@ -144,55 +144,55 @@ static int by_key(const void *a, const void *b) {
 }
 
 /* Finds the slot of a key, or the free slot for it: open addressing with linear probing. */
-static tl_rule_slot *slot_of(const tl_rule_index *x, uint64_t key) {
-  uint32_t at = (uint32_t)tl_hash_mix(0, key) & x->mask;
-  while (x->slots[at].n && x->slots[at].key != key)
-    at = (at + 1) & x->mask;
-  return &x->slots[at];
+static tl_rule_slot *slot_of(const tl_rule_index *index, uint64_t key) {
+  uint32_t at = (uint32_t)tl_hash_mix(0, key) & index->mask;
+  while (index->slots[at].n && index->slots[at].key != key)
+    at = (at + 1) & index->mask;
+  return &index->slots[at];
 }
 
 /* Fills the hash table, at most half full, so that probing ends. */
-static bool fill_slots(tl_rule_index *x) {
+static bool fill_slots(tl_rule_index *index) {
   uint32_t n = 16;
-  while (n / 2 < x->entries.n)
+  while (n / 2 < index->entries.n)
     n *= 2;
-  x->slots = calloc(n, sizeof *x->slots);
-  x->mask = n - 1;
-  if (!x->slots)
+  index->slots = calloc(n, sizeof *index->slots);
+  index->mask = n - 1;
+  if (!index->slots)
     return false;
-  for (uint32_t i = 0; i < x->entries.n; i++) {
-    tl_rule_slot *s = slot_of(x, x->entries.at[i].key);
+  for (uint32_t i = 0; i < index->entries.n; i++) {
+    tl_rule_slot *s = slot_of(index, index->entries.at[i].key);
     if (s->n == 0)
-      *s = (tl_rule_slot){x->entries.at[i].key, i, 0, 0};
+      *s = (tl_rule_slot){index->entries.at[i].key, i, 0, 0};
     s->n++;
-    s->n_plain += !is_ranked(&x->entries.at[i].wants);
+    s->n_plain += !is_ranked(&index->entries.at[i].wants);
   }
   return true;
 }
 
-tl_status tl_rule_index_build(tl_rule_index *x, const tl_ruleset *set, tl_rule_kind kind,
+tl_status tl_rule_index_build(tl_rule_index *index, const tl_ruleset *set, tl_rule_kind kind,
                               bool all) {
-  *x = (tl_rule_index){.n_ops = tl_n_op_rows + set->m->opaque_ops.n};
-  x->roots = calloc(x->n_ops + 1u, 1);
-  bool ok = x->roots != NULL;
+  *index = (tl_rule_index){.n_ops = tl_n_op_rows + set->m->opaque_ops.n};
+  index->roots = calloc(index->n_ops + 1u, 1);
+  bool ok = index->roots != NULL;
   for (uint32_t i = 0; ok && i < set->rules.n; i++) {
     tl_rule *r = set->rules.at[i];
     if (r->kind == kind && (all || !r->off))
-      ok = add_rule(x, r);
+      ok = add_rule(index, r);
   }
-  if (ok && x->entries.n)
-    qsort(x->entries.at, x->entries.n, sizeof *x->entries.at, by_key);
-  if (ok && fill_slots(x))
+  if (ok && index->entries.n)
+    qsort(index->entries.at, index->entries.n, sizeof *index->entries.at, by_key);
+  if (ok && fill_slots(index))
     return TL_OK;
-  tl_rule_index_release(x);
+  tl_rule_index_release(index);
   return tl_no_memory(set->m);
 }
 
-void tl_rule_index_release(tl_rule_index *x) {
-  tl_rule_entry_vec_release(&x->entries);
-  free(x->slots);
-  free(x->roots);
-  *x = (tl_rule_index){0};
+void tl_rule_index_release(tl_rule_index *index) {
+  tl_rule_entry_vec_release(&index->entries);
+  free(index->slots);
+  free(index->roots);
+  *index = (tl_rule_index){0};
 }
 
 typedef struct visit {
@@ -350,12 +350,12 @@ static bool seen_before(const tl_module *m, tl_node_id n, uint32_t i, tl_op_id o
   return false;
 }
 
-void tl_rule_index_visit(const tl_rule_index *x, const tl_module *m, tl_node_id n, tl_rule_visit fn,
-                         void *user) {
+void tl_rule_index_visit(const tl_rule_index *index, const tl_module *m, tl_node_id n,
+                         tl_rule_visit fn, void *user) {
   const tl_node *node = tl_node_get(m, n);
-  if (node->op >= x->n_ops || !x->roots[node->op])
+  if (node->op >= index->n_ops || !index->roots[node->op])
     return;
-  visit all = {.x = x,
+  visit all = {.x = index,
                .m = m,
                .node = n,
                .fn = fn,
@@ -373,12 +373,12 @@ void tl_rule_index_visit(const tl_rule_index *x, const tl_module *m, tl_node_id 
   }
 }
 
-void tl_rule_index_visit_all(const tl_rule_index *x, const tl_module *m, tl_node_id n,
+void tl_rule_index_visit_all(const tl_rule_index *index, const tl_module *m, tl_node_id n,
                              tl_rule_visit fn, void *user) {
   const tl_node *node = tl_node_get(m, n);
-  if (node->op >= x->n_ops || !x->roots[node->op])
+  if (node->op >= index->n_ops || !index->roots[node->op])
     return;
-  for (uint32_t i = 0; i < x->entries.n; i++)
-    if (x->entries.at[i].key >> 32 == node->op && x->entries.at[i].which == 0)
-      fn(user, n, x->entries.at[i].rule);
+  for (uint32_t i = 0; i < index->entries.n; i++)
+    if (index->entries.at[i].key >> 32 == node->op && index->entries.at[i].which == 0)
+      fn(user, n, index->entries.at[i].rule);
 }

@@ -48,17 +48,17 @@ typedef struct tl_rule_index {
 
 /* Builds the index of the rules of a kind that are on, or with `all` of every rule. TL_NO_MEMORY,
  * reported. O(rules log rules). */
-tl_status tl_rule_index_build(tl_rule_index *x, const tl_ruleset *set, tl_rule_kind kind,
+tl_status tl_rule_index_build(tl_rule_index *index, const tl_ruleset *set, tl_rule_kind kind,
                               bool all) TL_NODISCARD;
 /* Releases the tables of the index. */
-void tl_rule_index_release(tl_rule_index *x);
+void tl_rule_index_release(tl_rule_index *index);
 
 /* Calls fn once for each rule that may have its root at n, in no particular order. */
 typedef void (*tl_rule_visit)(void *user, tl_node_id n, tl_rule *rule);
-void tl_rule_index_visit(const tl_rule_index *x, const tl_module *m, tl_node_id n, tl_rule_visit fn,
-                         void *user);
+void tl_rule_index_visit(const tl_rule_index *index, const tl_module *m, tl_node_id n,
+                         tl_rule_visit fn, void *user);
 /* Calls fn for every rule whose root has the op of n, for explanations. O(rules). */
-void tl_rule_index_visit_all(const tl_rule_index *x, const tl_module *m, tl_node_id n,
+void tl_rule_index_visit_all(const tl_rule_index *index, const tl_module *m, tl_node_id n,
                              tl_rule_visit fn, void *user);
 
 #endif

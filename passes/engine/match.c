@@ -9,9 +9,9 @@
 /* Upper bound on attempts per root; keeps hostile graphs from exponential time. */
 enum { MOST_BINDINGS = 100000 };
 
-static tl_sv node_name(tl_match *x, tl_node_id n) { return tl_node_where(x->m, n).node; }
+static tl_sv node_name(tl_match *match, tl_node_id n) { return tl_node_where(match->m, n).node; }
 
-static bool is_bound(const tl_match *x, uint8_t v) { return x->bound >> v & 1; }
+static bool is_bound(const tl_match *match, uint8_t v) { return match->bound >> v & 1; }
 
 /* State before a choice, restored when the choice fails. */
 typedef struct saved {
@@ -21,25 +21,25 @@ typedef struct saved {
   tl_node_id nodes[TL_RULE_NODES];
 } saved;
 
-static saved save(const tl_match *x) {
-  saved s = {.bound = x->bound, .named = x->named, .skipped = x->skipped};
-  memcpy(s.nodes, x->nodes, x->rule->n_match * sizeof *s.nodes);
+static saved save(const tl_match *match) {
+  saved s = {.bound = match->bound, .named = match->named, .skipped = match->skipped};
+  memcpy(s.nodes, match->nodes, match->rule->n_match * sizeof *s.nodes);
   return s;
 }
 
-static void restore(tl_match *x, const saved *s) {
-  x->bound = s->bound;
-  x->named = s->named;
-  x->skipped = s->skipped;
-  memcpy(x->nodes, s->nodes, x->rule->n_match * sizeof *s->nodes);
+static void restore(tl_match *match, const saved *s) {
+  match->bound = s->bound;
+  match->named = s->named;
+  match->skipped = s->skipped;
+  memcpy(match->nodes, s->nodes, match->rule->n_match * sizeof *s->nodes);
 }
 
 /* Binds value v, or compares with its earlier binding. */
-static bool bind_value(tl_match *x, uint8_t v, tl_value_id value) {
-  if (is_bound(x, v))
-    return x->values[v] == value;
-  x->bound |= UINT64_C(1) << v;
-  x->values[v] = value;
+static bool bind_value(tl_match *match, uint8_t v, tl_value_id value) {
+  if (is_bound(match, v))
+    return match->values[v] == value;
+  match->bound |= UINT64_C(1) << v;
+  match->values[v] = value;
   return true;
 }
 
@@ -48,20 +48,20 @@ static bool bind_value(tl_match *x, uint8_t v, tl_value_id value) {
 enum { LONGEST_SPLAT = 4096 };
 
 /* Returns true if every element of constant v equals `wanted`, within the tolerance if tolerant. */
-static bool is_number(const tl_match *x, tl_value_id v, double wanted, bool tolerant) {
-  const tl_tensor *t = tl_value_constant(x->m, v);
+static bool is_number(const tl_match *match, tl_value_id v, double wanted, bool tolerant) {
+  const tl_tensor *t = tl_value_constant(match->m, v);
   if (!t || t->kind == TL_SOURCE_STRINGS)
     return false;
-  uint64_t n = tl_tensor_elements(x->m, t);
+  uint64_t n = tl_tensor_elements(match->m, t);
   if (n == 0 || n > LONGEST_SPLAT)
     return false;
   double tolerance = t->dtype == TL_DTYPE_F16 ? TL_RULE_TOLERANCE_F16 : TL_RULE_TOLERANCE;
   for (uint64_t i = 0; i < n; i++) {
     double e;
     int64_t integer;
-    if (tl_tensor_int_at(x->m, t, i, &integer))
+    if (tl_tensor_int_at(match->m, t, i, &integer))
       e = (double)integer;
-    else if (!tl_tensor_float_at(x->m, t, i, &e))
+    else if (!tl_tensor_float_at(match->m, t, i, &e))
       return false;
     double error = e > wanted ? e - wanted : wanted - e;
     double size = wanted < 0 ? -wanted : wanted;
@@ -75,13 +75,13 @@ static bool is_number(const tl_match *x, tl_value_id v, double wanted, bool tole
 
 /* Returns true if a constant of several elements may broadcast the other operand; unknown sizes
  * count as yes. */
-static bool may_stretch(const tl_match *x, tl_value_id constant, tl_node_id n) {
-  const tl_tensor *t = tl_value_constant(x->m, constant);
-  if (tl_tensor_elements(x->m, t) == 1)
+static bool may_stretch(const tl_match *match, tl_value_id constant, tl_node_id n) {
+  const tl_tensor *t = tl_value_constant(match->m, constant);
+  if (tl_tensor_elements(match->m, t) == 1)
     return false;
-  for (uint32_t i = 0; i < tl_node_get(x->m, n)->n_operands; i++) {
-    tl_value_id v = tl_operand(x->m, n, i);
-    if (v && !tl_type_is_static(x->m, tl_value_type(x->m, v)))
+  for (uint32_t i = 0; i < tl_node_get(match->m, n)->n_operands; i++) {
+    tl_value_id v = tl_operand(match->m, n, i);
+    if (v && !tl_type_is_static(match->m, tl_value_type(match->m, v)))
       return true;
   }
   return false;
@@ -90,102 +90,102 @@ static bool may_stretch(const tl_match *x, tl_value_id constant, tl_node_id n) {
 /* ---- operands ------------------------------------------------------------------------------- */
 
 /* Notes that the match crosses into another graph. */
-static void note_partition(tl_match *x, tl_node_id p) {
-  if (!x->miss)
+static void note_partition(tl_match *match, tl_node_id p) {
+  if (!match->miss)
     return;
   uint32_t bound = 0;
-  for (uint8_t i = 0; i < x->rule->n_match; i++)
-    bound += x->nodes[i] != TL_NO_NODE;
-  tl_sv where = node_name(x, p), root = node_name(x, x->root);
-  tl_match_note(x, bound, "PARTITION", "`%.*s` is in another graph than `%.*s`", TL_SV_ARG(where),
-                TL_SV_ARG(root));
+  for (uint8_t i = 0; i < match->rule->n_match; i++)
+    bound += match->nodes[i] != TL_NO_NODE;
+  tl_sv where = node_name(match, p), root = node_name(match, match->root);
+  tl_match_note(match, bound, "PARTITION", "`%.*s` is in another graph than `%.*s`",
+                TL_SV_ARG(where), TL_SV_ARG(root));
 }
 
 /* Binds value v of the pattern, made by pattern node k, to an actual value. */
-static bool bind_made(tl_match *x, uint8_t v, uint8_t k, tl_value_id value) {
-  tl_node_id p = tl_value_producer(x->m, value);
+static bool bind_made(tl_match *match, uint8_t v, uint8_t k, tl_value_id value) {
+  tl_node_id p = tl_value_producer(match->m, value);
   if (!p)
     return false;
-  if (tl_node_get(x->m, p)->graph != tl_node_get(x->m, x->root)->graph) {
-    note_partition(x, p);
+  if (tl_node_get(match->m, p)->graph != tl_node_get(match->m, match->root)->graph) {
+    note_partition(match, p);
     return false;
   }
-  if (tl_value_get(x->m, value)->index != x->rule->values[v].result)
+  if (tl_value_get(match->m, value)->index != match->rule->values[v].result)
     return false;
-  if (x->nodes[k] && x->nodes[k] != p)
+  if (match->nodes[k] && match->nodes[k] != p)
     return false;
-  for (uint8_t i = 0; !x->nodes[k] && i < x->rule->n_match; i++)
-    if (x->nodes[i] == p) /* two pattern nodes never match one node */
+  for (uint8_t i = 0; !match->nodes[k] && i < match->rule->n_match; i++)
+    if (match->nodes[i] == p) /* two pattern nodes never match one node */
       return false;
-  x->nodes[k] = p;
-  return bind_value(x, v, value);
+  match->nodes[k] = p;
+  return bind_value(match, v, value);
 }
 
 /* Binds a value that the pattern produces; the first `skips` optional nodes on the way are
  * absent. */
-static bool bind_inner(tl_match *x, uint8_t v, tl_value_id value, unsigned skips) {
+static bool bind_inner(tl_match *match, uint8_t v, tl_value_id value, unsigned skips) {
   for (;; skips--) {
-    uint8_t k = x->rule->values[v].node;
+    uint8_t k = match->rule->values[v].node;
     if (k == TL_RULE_NODES)
-      return skips == 0 && bind_value(x, v, value);
-    bool missing = x->skipped >> k & 1;
+      return skips == 0 && bind_value(match, v, value);
+    bool missing = match->skipped >> k & 1;
     if (skips == 0 && !missing)
-      return bind_made(x, v, k, value);
-    if (missing ? skips != 0 : x->nodes[k] != TL_NO_NODE)
+      return bind_made(match, v, k, value);
+    if (missing ? skips != 0 : match->nodes[k] != TL_NO_NODE)
       return false;
     if (missing)
-      return x->values[v] == value;
-    x->skipped |= UINT64_C(1) << k;
-    if (!bind_value(x, v, value))
+      return match->values[v] == value;
+    match->skipped |= UINT64_C(1) << k;
+    if (!bind_value(match, v, value))
       return false;
-    v = x->rule->match[k].operands[0].value;
+    v = match->rule->match[k].operands[0].value;
   }
 }
 
-static bool bind_operand(tl_match *x, const tl_pattern_operand *o, tl_value_id value,
+static bool bind_operand(tl_match *match, const tl_pattern_operand *o, tl_value_id value,
                          unsigned skips) {
   switch ((tl_pattern_operand_kind)o->kind) {
   case TL_PATTERN_ABSENT: return value == TL_NO_VALUE;
-  case TL_PATTERN_NUMBER: return is_number(x, value, o->number, o->tolerant);
-  case TL_PATTERN_MAYBE: return bind_value(x, o->value, value);
+  case TL_PATTERN_NUMBER: return is_number(match, value, o->number, o->tolerant);
+  case TL_PATTERN_MAYBE: return bind_value(match, o->value, value);
   case TL_PATTERN_CONSTANT:
-    return value && tl_value_constant(x->m, value) && bind_value(x, o->value, value);
-  case TL_PATTERN_VALUE: return value && bind_inner(x, o->value, value, skips);
+    return value && tl_value_constant(match->m, value) && bind_value(match, o->value, value);
+  case TL_PATTERN_VALUE: return value && bind_inner(match, o->value, value, skips);
   default: return false;
   }
 }
 
 /* Counts the optional nodes directly above an operand; there is one more choice than that. */
-static unsigned count_optional(const tl_match *x, const tl_pattern_operand *o) {
+static unsigned count_optional(const tl_match *match, const tl_pattern_operand *o) {
   unsigned n = 0;
   if (o->kind != TL_PATTERN_VALUE)
     return 0;
-  for (uint8_t v = o->value; !is_bound(x, v); n++) {
-    uint8_t k = x->rule->values[v].node;
-    if (k == TL_RULE_NODES || !x->rule->match[k].maybe || x->nodes[k])
+  for (uint8_t v = o->value; !is_bound(match, v); n++) {
+    uint8_t k = match->rule->values[v].node;
+    if (k == TL_RULE_NODES || !match->rule->match[k].maybe || match->nodes[k])
       break;
-    v = x->rule->match[k].operands[0].value;
+    v = match->rule->match[k].operands[0].value;
   }
   return n;
 }
 
 /* Binds a list of operands: `count` of node n from slot `from` on. */
-static bool bind_rest(tl_match *x, const tl_pattern_operand *o, tl_node_id n, uint32_t from,
+static bool bind_rest(tl_match *match, const tl_pattern_operand *o, tl_node_id n, uint32_t from,
                       uint32_t count) {
-  if (is_bound(x, o->value))
+  if (is_bound(match, o->value))
     return false;
-  x->bound |= UINT64_C(1) << o->value;
-  x->values[o->value] = TL_NO_VALUE;
-  x->rest_node[o->value] = n;
-  x->rest_from[o->value] = from;
-  x->rest_n[o->value] = count;
+  match->bound |= UINT64_C(1) << o->value;
+  match->values[o->value] = TL_NO_VALUE;
+  match->rest_node[o->value] = n;
+  match->rest_from[o->value] = from;
+  match->rest_n[o->value] = count;
   return true;
 }
 
 /* Returns the number of operands without absent ones at the end. */
-static uint32_t count_operands(const tl_match *x, tl_node_id n) {
-  uint32_t actual = tl_node_get(x->m, n)->n_operands;
-  while (actual && !tl_operand(x->m, n, actual - 1))
+static uint32_t count_operands(const tl_match *match, tl_node_id n) {
+  uint32_t actual = tl_node_get(match->m, n)->n_operands;
+  while (actual && !tl_operand(match->m, n, actual - 1))
     actual--;
   return actual;
 }
@@ -196,35 +196,35 @@ static bool has_two_lists(const tl_pattern_node *p) {
 }
 
 /* Op(%a..., %x, %b...) with %x at place `choice`. */
-static bool bind_between(tl_match *x, const tl_pattern_node *p, tl_node_id n, unsigned choice) {
-  uint32_t actual = count_operands(x, n);
-  return choice < actual && bind_rest(x, &p->operands[0], n, 0, choice) &&
-         bind_operand(x, &p->operands[1], tl_operand(x->m, n, choice), 0) &&
-         bind_rest(x, &p->operands[2], n, choice + 1, actual - choice - 1);
+static bool bind_between(tl_match *match, const tl_pattern_node *p, tl_node_id n, unsigned choice) {
+  uint32_t actual = count_operands(match, n);
+  return choice < actual && bind_rest(match, &p->operands[0], n, 0, choice) &&
+         bind_operand(match, &p->operands[1], tl_operand(match->m, n, choice), 0) &&
+         bind_rest(match, &p->operands[2], n, choice + 1, actual - choice - 1);
 }
 
 /* Binds all operands of node n. swap exchanges the first two; choice encodes how many optional
  * nodes are absent above each operand, as digits of a mixed-radix number. */
-static bool bind_operands(tl_match *x, const tl_pattern_node *p, tl_node_id n, bool swap,
+static bool bind_operands(tl_match *match, const tl_pattern_node *p, tl_node_id n, bool swap,
                           unsigned choice) {
-  uint32_t actual = count_operands(x, n), slot = 0;
+  uint32_t actual = count_operands(match, n), slot = 0;
   if (has_two_lists(p))
-    return bind_between(x, p, n, choice);
+    return bind_between(match, p, n, choice);
   for (uint8_t i = 0; i < p->n_operands; i++) {
     const tl_pattern_operand *o = &p->operands[i];
     if (o->kind == TL_PATTERN_REST) {
       uint32_t behind = p->n_operands - i - 1u;
-      if (actual < slot + behind || !bind_rest(x, o, n, slot, actual - slot - behind))
+      if (actual < slot + behind || !bind_rest(match, o, n, slot, actual - slot - behind))
         return false;
       slot = actual - behind;
       continue;
     }
     uint32_t at = swap && slot < 2 ? 1 - slot : slot;
-    unsigned ways = count_optional(x, o) + 1, skips = choice % ways;
+    unsigned ways = count_optional(match, o) + 1, skips = choice % ways;
     choice /= ways;
-    if (!bind_operand(x, o, tl_operand(x->m, n, at), skips))
+    if (!bind_operand(match, o, tl_operand(match->m, n, at), skips))
       return false;
-    if (o->kind == TL_PATTERN_NUMBER && may_stretch(x, tl_operand(x->m, n, at), n))
+    if (o->kind == TL_PATTERN_NUMBER && may_stretch(match, tl_operand(match->m, n, at), n))
       return false;
     slot++;
   }
@@ -252,23 +252,23 @@ static tl_rv as_dtype(tl_rv v, tl_rv like) {
   return v;
 }
 
-static bool match_attr(tl_match *x, const tl_pattern_attr *p, tl_node_id n, uint32_t depth) {
-  const tl_attr *a = tl_node_attr_or_default(x->m, n, p->name);
+static bool match_attr(tl_match *match, const tl_pattern_attr *p, tl_node_id n, uint32_t depth) {
+  const tl_attr *a = tl_node_attr_or_default(match->m, n, p->name);
   tl_rv v = a && a->kind != TL_ATTR_STRINGS ? tl_rv_of_attr(a) : (tl_rv){0};
   if (p->captures) {
-    if (x->named >> p->index & 1)
-      return same_rv(x->names[p->index], v);
-    x->named |= 1u << p->index;
-    x->names[p->index] = v; /* NONE if the node does not set it: conditions on it fail */
+    if (match->named >> p->index & 1)
+      return same_rv(match->names[p->index], v);
+    match->named |= 1u << p->index;
+    match->names[p->index] = v; /* NONE if the node does not set it: conditions on it fail */
     return true;
   }
-  tl_rv wanted = tl_rule_eval(x, p->expr);
+  tl_rv wanted = tl_rule_eval(match, p->expr);
   if (same_rv(as_dtype(v, wanted), wanted))
     return true;
-  if (!x->miss)
+  if (!match->miss)
     return false;
-  tl_sv name = tl_sym(x->m, p->name), text = p->expr->text, where = node_name(x, n);
-  tl_match_note(x, depth, "ATTR", "`%.*s`: attribute %.*s is not %.*s", TL_SV_ARG(where),
+  tl_sv name = tl_sym(match->m, p->name), text = p->expr->text, where = node_name(match, n);
+  tl_match_note(match, depth, "ATTR", "`%.*s`: attribute %.*s is not %.*s", TL_SV_ARG(where),
                 TL_SV_ARG(name), TL_SV_ARG(text));
   return false;
 }
@@ -282,8 +282,8 @@ static bool is_mentioned(const tl_pattern_node *p, tl_symbol name) {
 
 /* Returns true if attributes that a closed pattern does not mention have their defaults. NPU ops
  * carry marks such as original_type that no prototype lists; they are ignored. */
-static bool has_defaults(tl_match *x, const tl_pattern_node *p, tl_node_id n, uint32_t depth) {
-  const tl_node *node = tl_node_get(x->m, n);
+static bool has_defaults(tl_match *match, const tl_pattern_node *p, tl_node_id n, uint32_t depth) {
+  const tl_node *node = tl_node_get(match->m, n);
   const tl_op *row = tl_op_row(node->op);
   for (uint32_t i = 0; i < node->n_attrs; i++) {
     const tl_attr *a = &node->attrs[i];
@@ -292,13 +292,14 @@ static bool has_defaults(tl_match *x, const tl_pattern_node *p, tl_node_id n, ui
     const tl_op_attr *known = row ? tl_op_attr_find(row, a->name) : NULL;
     if (!known && row && row->domain_symbol == TL_SYM_npu)
       continue;
-    if (known && known->has_default && tl_attr_equal(x->m, a, &known->value))
+    if (known && known->has_default && tl_attr_equal(match->m, a, &known->value))
       continue;
-    if (!x->miss)
+    if (!match->miss)
       return false;
-    tl_sv name = tl_sym(x->m, a->name), where = node_name(x, n);
-    tl_match_note(x, depth, "ATTR", "`%.*s` sets attribute %.*s, which the rule does not mention",
-                  TL_SV_ARG(where), TL_SV_ARG(name));
+    tl_sv name = tl_sym(match->m, a->name), where = node_name(match, n);
+    tl_match_note(match, depth, "ATTR",
+                  "`%.*s` sets attribute %.*s, which the rule does not mention", TL_SV_ARG(where),
+                  TL_SV_ARG(name));
     return false;
   }
   return true;
@@ -313,172 +314,173 @@ static bool has_op(const tl_pattern_node *p, tl_op_id op) {
   return false;
 }
 
-static bool match_steps(tl_match *x, uint32_t step);
+static bool match_steps(tl_match *match, uint32_t step);
 
 /* Matches op, results and attributes, which do not depend on the order of operands. */
-static bool match_head(tl_match *x, const tl_pattern_node *p, tl_node_id n, uint32_t depth) {
-  const tl_node *node = tl_node_get(x->m, n);
+static bool match_head(tl_match *match, const tl_pattern_node *p, tl_node_id n, uint32_t depth) {
+  const tl_node *node = tl_node_get(match->m, n);
   if (!has_op(p, node->op)) {
-    if (!x->miss)
+    if (!match->miss)
       return false;
-    tl_sv wanted = tl_op_name(x->m, p->ops[0]), found = tl_op_name(x->m, node->op);
-    tl_sv where = node_name(x, n);
-    tl_match_note(x, depth, "OP", "`%.*s` is %.*s, not %.*s", TL_SV_ARG(where), TL_SV_ARG(found),
-                  TL_SV_ARG(wanted));
+    tl_sv wanted = tl_op_name(match->m, p->ops[0]), found = tl_op_name(match->m, node->op);
+    tl_sv where = node_name(match, n);
+    tl_match_note(match, depth, "OP", "`%.*s` is %.*s, not %.*s", TL_SV_ARG(where),
+                  TL_SV_ARG(found), TL_SV_ARG(wanted));
     return false;
   }
   for (uint32_t r = 0; r < node->n_results; r++) {
     tl_value_id v = node->results + r;
     bool named = r < p->n_results && p->results[r] != TL_RULE_VALUES;
-    if (!named && r >= p->n_results && tl_value_get(x->m, v)->n_uses) {
-      tl_sv where = node_name(x, n);
-      tl_match_note(x, depth, "MULTI_CONSUMER", "result %u of `%.*s` is used", r, TL_SV_ARG(where));
+    if (!named && r >= p->n_results && tl_value_get(match->m, v)->n_uses) {
+      tl_sv where = node_name(match, n);
+      tl_match_note(match, depth, "MULTI_CONSUMER", "result %u of `%.*s` is used", r,
+                    TL_SV_ARG(where));
       return false;
     }
-    if (named && !bind_value(x, p->results[r], v))
+    if (named && !bind_value(match, p->results[r], v))
       return false;
   }
-  if (p->n_results > node->n_results && x->rule->kind != TL_RULE_DEFINE)
+  if (p->n_results > node->n_results && match->rule->kind != TL_RULE_DEFINE)
     return false; /* a definition may have more results than the node */
   for (uint8_t i = 0; i < p->n_attrs; i++)
-    if (!match_attr(x, &p->attrs[i], n, depth))
+    if (!match_attr(match, &p->attrs[i], n, depth))
       return false;
-  return p->open || has_defaults(x, p, n, depth);
+  return p->open || has_defaults(match, p, n, depth);
 }
 
 /* Returns the number of combinations of absent optional nodes. */
-static unsigned count_choices(const tl_match *x, const tl_pattern_node *p) {
+static unsigned count_choices(const tl_match *match, const tl_pattern_node *p) {
   unsigned n = 1;
   for (uint8_t i = 0; i < p->n_operands; i++)
-    n *= count_optional(x, &p->operands[i]) + 1;
+    n *= count_optional(match, &p->operands[i]) + 1;
   return n;
 }
 
-static void note_operands(tl_match *x, const tl_pattern_node *p, tl_node_id n, uint32_t depth) {
-  if (!x->miss)
+static void note_operands(tl_match *match, const tl_pattern_node *p, tl_node_id n, uint32_t depth) {
+  if (!match->miss)
     return;
-  tl_sv where = node_name(x, n);
+  tl_sv where = node_name(match, n);
   for (uint8_t i = 0; i < p->n_operands; i++) {
     const tl_pattern_operand *o = &p->operands[i];
-    tl_value_id v = tl_operand(x->m, n, i);
-    if (o->kind == TL_PATTERN_VALUE && v && x->rule->values[o->value].node != TL_RULE_NODES) {
-      const tl_pattern_node *wanted = &x->rule->match[x->rule->values[o->value].node];
-      tl_node_id made = tl_value_producer(x->m, v);
-      if (!made || !has_op(wanted, tl_node_get(x->m, made)->op)) {
-        tl_sv name = tl_op_name(x->m, wanted->ops[0]);
-        tl_sv found = made                         ? tl_op_name(x->m, tl_node_get(x->m, made)->op)
-                      : tl_value_constant(x->m, v) ? TL_SV("a constant")
-                                                   : TL_SV("an input");
-        tl_match_note(x, depth, "OP", "operand %u of `%.*s` is produced by %.*s, not by %.*s", i,
-                      TL_SV_ARG(where), TL_SV_ARG(found), TL_SV_ARG(name));
+    tl_value_id v = tl_operand(match->m, n, i);
+    if (o->kind == TL_PATTERN_VALUE && v && match->rule->values[o->value].node != TL_RULE_NODES) {
+      const tl_pattern_node *wanted = &match->rule->match[match->rule->values[o->value].node];
+      tl_node_id made = tl_value_producer(match->m, v);
+      if (!made || !has_op(wanted, tl_node_get(match->m, made)->op)) {
+        tl_sv name = tl_op_name(match->m, wanted->ops[0]);
+        tl_sv found = made ? tl_op_name(match->m, tl_node_get(match->m, made)->op)
+                      : tl_value_constant(match->m, v) ? TL_SV("a constant")
+                                                       : TL_SV("an input");
+        tl_match_note(match, depth, "OP", "operand %u of `%.*s` is produced by %.*s, not by %.*s",
+                      i, TL_SV_ARG(where), TL_SV_ARG(found), TL_SV_ARG(name));
         return;
       }
     }
   }
-  tl_match_note(x, depth, "OPERANDS", "the operands of `%.*s` do not fit", TL_SV_ARG(where));
+  tl_match_note(match, depth, "OPERANDS", "the operands of `%.*s` do not fit", TL_SV_ARG(where));
 }
 
 /* Matches node n with pattern node k and then the remaining steps, trying all orders and
  * choices. */
-static bool match_node(tl_match *x, uint32_t step, uint8_t k, tl_node_id n) {
-  const tl_pattern_node *p = &x->rule->match[k];
-  if (++x->bindings > MOST_BINDINGS || !match_head(x, p, n, step))
+static bool match_node(tl_match *match, uint32_t step, uint8_t k, tl_node_id n) {
+  const tl_pattern_node *p = &match->rule->match[k];
+  if (++match->bindings > MOST_BINDINGS || !match_head(match, p, n, step))
     return false;
-  bool commutes = p->n_operands == 2 && tl_node_get(x->m, n)->n_operands == 2 &&
-                  tl_op_has_trait(tl_node_get(x->m, n)->op, TL_TRAIT_COMMUTATIVE) &&
+  bool commutes = p->n_operands == 2 && tl_node_get(match->m, n)->n_operands == 2 &&
+                  tl_op_has_trait(tl_node_get(match->m, n)->op, TL_TRAIT_COMMUTATIVE) &&
                   p->operands[0].kind != TL_PATTERN_REST && p->operands[1].kind != TL_PATTERN_REST;
-  unsigned choices = has_two_lists(p) ? count_operands(x, n) : count_choices(x, p);
+  unsigned choices = has_two_lists(p) ? count_operands(match, n) : count_choices(match, p);
   if (choices == 1 && !commutes) { /* nothing to choose: the caller's choice is undone instead */
-    if (bind_operands(x, p, n, false, 0))
-      return match_steps(x, step + 1);
-    note_operands(x, p, n, step);
+    if (bind_operands(match, p, n, false, 0))
+      return match_steps(match, step + 1);
+    note_operands(match, p, n, step);
     return false;
   }
-  saved before = save(x);
+  saved before = save(match);
   bool fitted = false;
   for (unsigned swap = 0; swap <= (unsigned)commutes; swap++)
     for (unsigned choice = 0; choice < choices; choice++) {
-      if (bind_operands(x, p, n, swap, choice)) {
+      if (bind_operands(match, p, n, swap, choice)) {
         fitted = true;
-        if (match_steps(x, step + 1))
+        if (match_steps(match, step + 1))
           return true;
       }
-      restore(x, &before);
+      restore(match, &before);
     }
   if (!fitted)
-    note_operands(x, p, n, step);
+    note_operands(match, p, n, step);
   return false;
 }
 
 /* Tries all users of a bound value that have an op of the pattern node. */
-static bool seek_user(tl_match *x, uint32_t step, const tl_rule_step *s) {
-  const tl_pattern_node *p = &x->rule->match[s->node];
-  saved before = save(x);
-  tl_value_id v = x->values[s->seek];
+static bool seek_user(tl_match *match, uint32_t step, const tl_rule_step *s) {
+  const tl_pattern_node *p = &match->rule->match[s->node];
+  saved before = save(match);
+  tl_value_id v = match->values[s->seek];
   if (!v)
     return false;
-  TL_FOR_USES(x->m, v, u) {
-    tl_node_id user = tl_use_get(x->m, u)->user;
-    if (++x->bindings > MOST_BINDINGS)
+  TL_FOR_USES(match->m, v, u) {
+    tl_node_id user = tl_use_get(match->m, u)->user;
+    if (++match->bindings > MOST_BINDINGS)
       return false;
-    if (!has_op(p, tl_node_get(x->m, user)->op) ||
-        tl_node_get(x->m, user)->graph != tl_node_get(x->m, x->root)->graph)
+    if (!has_op(p, tl_node_get(match->m, user)->op) ||
+        tl_node_get(match->m, user)->graph != tl_node_get(match->m, match->root)->graph)
       continue;
     bool taken = false;
-    for (uint8_t i = 0; i < x->rule->n_match; i++)
-      taken = taken || x->nodes[i] == user;
+    for (uint8_t i = 0; i < match->rule->n_match; i++)
+      taken = taken || match->nodes[i] == user;
     if (taken)
       continue;
-    x->nodes[s->node] = user;
-    if (match_node(x, step, s->node, user))
+    match->nodes[s->node] = user;
+    if (match_node(match, step, s->node, user))
       return true;
-    restore(x, &before);
+    restore(match, &before);
   }
   return false;
 }
 
 /* Computes the names of `let`, then evaluates all conditions. */
-static bool conditions_hold(tl_match *x, uint32_t depth) {
-  const tl_rule *r = x->rule;
+static bool conditions_hold(tl_match *match, uint32_t depth) {
+  const tl_rule *r = match->rule;
   for (uint8_t i = 0; i < r->n_lets; i++) {
-    x->names[r->let_index[i]] = tl_rule_eval(x, r->lets[i]);
-    x->named |= 1u << r->let_index[i];
+    match->names[r->let_index[i]] = tl_rule_eval(match, r->lets[i]);
+    match->named |= 1u << r->let_index[i];
   }
   for (uint8_t i = 0; i < r->n_where; i++) {
-    if (tl_rv_is_true(tl_rule_eval(x, r->where[i])))
+    if (tl_rv_is_true(tl_rule_eval(match, r->where[i])))
       continue;
-    tl_rule_note_condition(x, depth + i, r->where[i]);
+    tl_rule_note_condition(match, depth + i, r->where[i]);
     return false;
   }
   return true;
 }
 
-static bool match_steps(tl_match *x, uint32_t step) {
-  if (step == x->rule->n_steps) {
-    x->structural = true;
-    return conditions_hold(x, step);
+static bool match_steps(tl_match *match, uint32_t step) {
+  if (step == match->rule->n_steps) {
+    match->structural = true;
+    return conditions_hold(match, step);
   }
-  const tl_rule_step *s = &x->rule->steps[step];
-  TL_ASSERT(step < x->rule->n_steps && s->node < x->rule->n_match);
-  TL_ASSERT(s->seek == TL_RULE_VALUES || s->seek < x->rule->n_values);
-  if (s->seek != TL_RULE_VALUES && !x->nodes[s->node])
-    return seek_user(x, step, s);
-  if (x->skipped >> s->node & 1)
-    return match_steps(x, step + 1);
-  if (!x->nodes[s->node]) /* below an optional node that is absent */
-    return match_steps(x, step + 1);
-  return match_node(x, step, s->node, x->nodes[s->node]);
+  const tl_rule_step *s = &match->rule->steps[step];
+  TL_ASSERT(step < match->rule->n_steps && s->node < match->rule->n_match);
+  TL_ASSERT(s->seek == TL_RULE_VALUES || s->seek < match->rule->n_values);
+  if (s->seek != TL_RULE_VALUES && !match->nodes[s->node])
+    return seek_user(match, step, s);
+  if (match->skipped >> s->node & 1)
+    return match_steps(match, step + 1);
+  if (!match->nodes[s->node]) /* below an optional node that is absent */
+    return match_steps(match, step + 1);
+  return match_node(match, step, s->node, match->nodes[s->node]);
 }
 
-bool tl_rule_match(tl_match *x, tl_node_id root) {
-  const tl_rule *r = x->rule;
-  x->root = root;
-  x->bound = 0;
-  x->named = 0;
-  x->skipped = 0;
-  x->bindings = 0;
-  memset(x->nodes, 0, r->n_match * sizeof *x->nodes);
-  x->structural = false;
-  x->nodes[r->n_match - 1] = root;
-  return match_steps(x, 0);
+bool tl_rule_match(tl_match *match, tl_node_id root) {
+  const tl_rule *r = match->rule;
+  match->root = root;
+  match->bound = 0;
+  match->named = 0;
+  match->skipped = 0;
+  match->bindings = 0;
+  memset(match->nodes, 0, r->n_match * sizeof *match->nodes);
+  match->structural = false;
+  match->nodes[r->n_match - 1] = root;
+  return match_steps(match, 0);
 }

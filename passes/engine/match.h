@@ -47,18 +47,18 @@ typedef struct tl_match {
 /* Returns true if the rule's pattern matches with its root at `root` and its conditions hold.
  * x->structural tells if the pattern alone matched, which is what statistics count. Bounded by a
  * budget of bindings. */
-bool tl_rule_match(tl_match *x, tl_node_id root);
+bool tl_rule_match(tl_match *match, tl_node_id root);
 /* Returns true if the match may be replaced: inner values have no other users, and marks, streams,
  * control edges and scopes allow it (closed.c). */
-bool tl_match_is_closed(tl_match *x);
+bool tl_match_is_closed(tl_match *match);
 
 /* Returns true if the match has a node for pattern node i. */
-static inline bool tl_match_has_node(const tl_match *x, uint32_t i) {
-  return x->nodes[i] != TL_NO_NODE && !(x->skipped >> i & 1);
+static inline bool tl_match_has_node(const tl_match *match, uint32_t i) {
+  return match->nodes[i] != TL_NO_NODE && !(match->skipped >> i & 1);
 }
 
 /* Evaluates an expression under a match. */
-tl_rv tl_rule_eval(tl_match *x, const tl_expr *e);
+tl_rv tl_rule_eval(tl_match *match, const tl_expr *e);
 /* What v is as an attribute; of kind TL_ATTR_NONE where it is none. */
 tl_attr tl_rule_attr(tl_module *m, tl_symbol name, tl_attr_kind kind, tl_rv v);
 
@@ -68,10 +68,10 @@ uint64_t tl_rv_count(const tl_module *m, tl_rv v);
 bool tl_rv_store(const tl_module *m, tl_rv v, tl_dtype d, uint64_t *data, uint32_t i);
 
 /* Records why a match failed, unless a deeper reason is already there. */
-void tl_match_note(tl_match *x, uint32_t depth, const char *code, const char *fmt, ...)
+void tl_match_note(tl_match *match, uint32_t depth, const char *code, const char *fmt, ...)
     TL_PRINTF(4, 5);
 
 /* Records a condition that does not hold, with the values that decide it. */
-void tl_rule_note_condition(tl_match *x, uint32_t depth, const tl_expr *condition);
+void tl_rule_note_condition(tl_match *match, uint32_t depth, const tl_expr *condition);
 
 #endif

@@ -341,12 +341,12 @@ static tl_status parse_setting(tl_rule_parser *p, const tl_op *row, tl_scope_set
   if (tl_rule_accept(p, "const"))
     return parse_found(p, s, known->value.kind);
   TL_TRY(tl_rule_expr(p, &e));
-  tl_match *x = tl_arena_calloc(&p->set->arena, 1, sizeof *x);
-  if (!x)
+  tl_match *match = tl_arena_calloc(&p->set->arena, 1, sizeof *match);
+  if (!match)
     return tl_rule_memory(p);
-  *x = (tl_match){.set = p->set, .rule = p->rule, .m = p->set->m, .scratch = &p->set->arena};
-  s->attr =
-      tl_rule_attr(p->set->m, s->attr.name, (tl_attr_kind)known->value.kind, tl_rule_eval(x, e));
+  *match = (tl_match){.set = p->set, .rule = p->rule, .m = p->set->m, .scratch = &p->set->arena};
+  s->attr = tl_rule_attr(p->set->m, s->attr.name, (tl_attr_kind)known->value.kind,
+                         tl_rule_eval(match, e));
   return s->attr.kind == known->value.kind
              ? TL_OK
              : tl_rule_fail(p, at, "'%.*s' is not a value for this attribute", TL_SV_ARG(at.text));

@@ -71,19 +71,19 @@ static bool fits_whole(engine *e, tl_rule *rule, tl_node_id n) {
 
 /* Prepares the match structure, matches and checks that the match is closed. */
 static bool matches(engine *e, tl_rule *rule, tl_node_id n, tl_miss *miss) {
-  tl_match *x = &e->match;
-  x->set = e->r->set;
-  x->rule = rule;
-  x->m = e->m;
-  x->scratch = &e->scratch;
-  x->facts = &e->facts;
-  x->scopes = e->r->scopes;
-  x->miss = miss;
+  tl_match *match = &e->match;
+  match->set = e->r->set;
+  match->rule = rule;
+  match->m = e->m;
+  match->scratch = &e->scratch;
+  match->facts = &e->facts;
+  match->scopes = e->r->scopes;
+  match->miss = miss;
   if (e->r->wants && !e->r->wants(e->r->user, n)) {
-    x->structural = false;
+    match->structural = false;
     return false;
   }
-  return fits_whole(e, rule, n) && tl_match_is_closed(x);
+  return fits_whole(e, rule, n) && tl_match_is_closed(match);
 }
 
 /* Counts for fusion_result.json: in the sweep, patterns that match, whatever their conditions;
@@ -176,10 +176,10 @@ static void note_loss(engine *e, tl_value_id v) {
     note_users(e, v);
 }
 
-static void note_operands(engine *e, const tl_match *x) {
-  for (uint8_t v = 0; v < x->rule->n_values; v++)
-    if ((x->bound >> v & 1) && x->rule->values[v].node == TL_RULE_NODES && x->values[v])
-      note_loss(e, x->values[v]);
+static void note_operands(engine *e, const tl_match *match) {
+  for (uint8_t v = 0; v < match->rule->n_values; v++)
+    if ((match->bound >> v & 1) && match->rule->values[v].node == TL_RULE_NODES && match->values[v])
+      note_loss(e, match->values[v]);
 }
 
 static bool is_unused(const engine *e, tl_node_id n) {
@@ -218,12 +218,12 @@ static void erase_unused(engine *e, tl_value_id first) {
 }
 
 /* Erases unused operands of a match at once after a clean-up rule. */
-static void erase_operands(engine *e, const tl_match *x) {
+static void erase_operands(engine *e, const tl_match *match) {
   if (e->r->kind != TL_RULE_CLEANUP || e->r->pass->options->keep_dead)
     return;
-  for (uint8_t v = 0; v < x->rule->n_values; v++)
-    if ((x->bound >> v & 1) && x->rule->values[v].node == TL_RULE_NODES && x->values[v])
-      erase_unused(e, x->values[v]);
+  for (uint8_t v = 0; v < match->rule->n_values; v++)
+    if ((match->bound >> v & 1) && match->rule->values[v].node == TL_RULE_NODES && match->values[v])
+      erase_unused(e, match->values[v]);
 }
 
 /* Returns true if all operands are constants or have contents that inference knows. */
@@ -265,10 +265,10 @@ static void note_built(engine *e, const tl_built *b) {
 
 /* Notes which rule replaced the nodes, to explain overlapping matches. */
 static void note_taken(engine *e) {
-  const tl_match *x = &e->match;
-  for (uint8_t i = 0; e->takers && i < x->rule->n_match; i++)
-    if (tl_match_has_node(x, i) && x->nodes[i] < e->n_takers)
-      e->takers[x->nodes[i]] = x->rule;
+  const tl_match *match = &e->match;
+  for (uint8_t i = 0; e->takers && i < match->rule->n_match; i++)
+    if (tl_match_has_node(match, i) && match->nodes[i] < e->n_takers)
+      e->takers[match->nodes[i]] = match->rule;
 }
 
 static void explain_overlap(engine *e, const candidate *c) {

@@ -179,44 +179,45 @@ tl_scope_verdict tl_scope_judge(tl_scopes *s, const tl_rule *r, uint32_t scope, 
 /* ---- matches --------------------------------------------------------------------------------- */
 
 /* Returns the innermost scope that contains all nodes of the match. */
-static uint32_t common_scope(const tl_match *x) {
-  const tl_scopes *s = x->scopes;
-  uint32_t scope = tl_scope_of(s, x->root);
-  for (uint8_t i = 0; i < x->rule->n_match; i++)
-    while (scope && tl_match_has_node(x, i) && !tl_scope_has(s, scope, tl_scope_of(s, x->nodes[i])))
+static uint32_t common_scope(const tl_match *match) {
+  const tl_scopes *s = match->scopes;
+  uint32_t scope = tl_scope_of(s, match->root);
+  for (uint8_t i = 0; i < match->rule->n_match; i++)
+    while (scope && tl_match_has_node(match, i) &&
+           !tl_scope_has(s, scope, tl_scope_of(s, match->nodes[i])))
       scope = s->at.at[scope].parent;
   return scope;
 }
 
-static void note(tl_match *x, uint32_t innermost) {
+static void note(tl_match *match, uint32_t innermost) {
   tl_buf why;
-  if (!x->miss)
+  if (!match->miss)
     return;
   tl_buf_init(&why);
   if (!innermost)
     tl_buf_add_z(&why, "no scope has all nodes of the pattern");
   else
-    (void)tl_scope_judge(x->scopes, x->rule, innermost, &why);
+    (void)tl_scope_judge(match->scopes, match->rule, innermost, &why);
   tl_sv text = why.failed ? TL_SV("") : tl_buf_view(&why);
-  tl_match_note(x, TL_MISS_CLOSED, "SCOPE", "%.*s", TL_SV_ARG(text));
+  tl_match_note(match, TL_MISS_CLOSED, "SCOPE", "%.*s", TL_SV_ARG(text));
   tl_buf_release(&why);
 }
 
-bool tl_match_is_in_scope(tl_match *x) {
-  if (!x->scopes || !x->rule->scope)
+bool tl_match_is_in_scope(tl_match *match) {
+  if (!match->scopes || !match->rule->scope)
     return true;
-  if (!tl_scopes_ask(x->scopes))
+  if (!tl_scopes_ask(match->scopes))
     return false;
-  uint32_t innermost = common_scope(x), told = TL_NO_SCOPE;
-  for (uint32_t scope = innermost; scope; scope = x->scopes->at.at[scope].parent) {
-    tl_scope_verdict v = tl_scope_judge(x->scopes, x->rule, scope, NULL);
+  uint32_t innermost = common_scope(match), told = TL_NO_SCOPE;
+  for (uint32_t scope = innermost; scope; scope = match->scopes->at.at[scope].parent) {
+    tl_scope_verdict v = tl_scope_judge(match->scopes, match->rule, scope, NULL);
     if (v == TL_SCOPE_FITS) {
-      x->scope = scope;
+      match->scope = scope;
       return true;
     }
     if (v != TL_SCOPE_OTHER_NAME && !told)
       told = scope; /* the scope to explain: its name fits */
   }
-  note(x, told ? told : innermost);
+  note(match, told ? told : innermost);
   return false;
 }

@@ -105,6 +105,6 @@ tl_scope_verdict tl_scope_judge(tl_scopes *s, const tl_rule *r, uint32_t scope, 
 
 /* Returns true if some scope that contains all nodes of the match satisfies its rule; otherwise
  * notes the reason in x->miss. True for rules without scopes; false if memory is out. */
-bool tl_match_is_in_scope(tl_match *x);
+bool tl_match_is_in_scope(tl_match *match);
 
 #endif

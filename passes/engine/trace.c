@@ -19,47 +19,48 @@ static bool computes_weights(const tl_module *m, const tl_built *b, uint32_t i, 
   return true;
 }
 
-uint32_t tl_match_weights(const tl_match *x, const tl_built *b) {
+uint32_t tl_match_weights(const tl_match *match, const tl_built *b) {
   uint32_t weights = 0;
   for (uint32_t i = 0; i < b->n_nodes; i++)
-    weights |= (uint32_t)computes_weights(x->m, b, i, weights) << i;
+    weights |= (uint32_t)computes_weights(match->m, b, i, weights) << i;
   return weights;
 }
 
 /* Copies the trace of the root to the nodes of an expansion, so that lists that name nodes of the
  * model still apply. */
-static bool carry(const tl_match *x, const tl_built *b) {
-  const tl_node *root = tl_node_get(x->m, x->root);
+static bool carry(const tl_match *match, const tl_built *b) {
+  const tl_node *root = tl_node_get(match->m, match->root);
   for (uint32_t i = 0; i < b->n_nodes; i++) {
-    uint32_t slot = tl_node_get(x->m, b->nodes[i])->extra;
+    uint32_t slot = tl_node_get(match->m, b->nodes[i])->extra;
     if (!root->extra || slot)
       continue;
-    tl_extra *e = tl_module_extra(x->m, &slot);
+    tl_extra *e = tl_module_extra(match->m, &slot);
     if (!e)
       return false;
-    e->metadata = x->m->extras.at[root->extra].metadata;
-    e->n_metadata = x->m->extras.at[root->extra].n_metadata;
-    tl_node_get(x->m, b->nodes[i])->extra = slot;
+    e->metadata = match->m->extras.at[root->extra].metadata;
+    e->n_metadata = match->m->extras.at[root->extra].n_metadata;
+    tl_node_get(match->m, b->nodes[i])->extra = slot;
   }
   return true;
 }
 
-bool tl_match_trace(const tl_match *x, const tl_built *b) {
+bool tl_match_trace(const tl_match *match, const tl_built *b) {
   tl_node_id taken[TL_RULE_NODES];
   uint32_t n = 0, weights, others = 0;
-  if (x->rule->kind == TL_RULE_EXPAND)
-    return carry(x, b);
-  if (!tl_rule_fuses(x->rule))
+  if (match->rule->kind == TL_RULE_EXPAND)
+    return carry(match, b);
+  if (!tl_rule_fuses(match->rule))
     return true;
-  for (uint8_t i = 0; i < x->rule->n_match; i++)
-    if (tl_match_has_node(x, i))
-      taken[n++] = x->nodes[i];
-  weights = tl_match_weights(x, b);
+  for (uint8_t i = 0; i < match->rule->n_match; i++)
+    if (tl_match_has_node(match, i))
+      taken[n++] = match->nodes[i];
+  weights = tl_match_weights(match, b);
   for (uint32_t i = 0; i < b->n_nodes; i++)
     others += !(weights >> i & 1);
   for (uint32_t i = 0; i < b->n_nodes; i++)
-    if (!(weights >> i & 1) && tl_trace_record(x->m, b->nodes[i], taken, n,
-                                               tl_sym(x->m, x->rule->pass), others > 1) != TL_OK)
+    if (!(weights >> i & 1) &&
+        tl_trace_record(match->m, b->nodes[i], taken, n, tl_sym(match->m, match->rule->pass),
+                        others > 1) != TL_OK)
       return false;
   return true;
 }

@@ -5,13 +5,13 @@
 enum { MOST_MENTIONED = 8 };
 
 /* Keeps the deepest reason; of equal depth the first. */
-void tl_match_note(tl_match *x, uint32_t depth, const char *code, const char *fmt, ...) {
-  tl_miss *miss = x->miss;
+void tl_match_note(tl_match *match, uint32_t depth, const char *code, const char *fmt, ...) {
+  tl_miss *miss = match->miss;
   if (!miss || (miss->code && depth <= miss->depth))
     return;
   miss->depth = depth;
   miss->code = code;
-  memcpy(miss->nodes, x->nodes, x->rule->n_match * sizeof *miss->nodes);
+  memcpy(miss->nodes, match->nodes, match->rule->n_match * sizeof *miss->nodes);
   if (!miss->text)
     return;
   va_list ap;
@@ -69,9 +69,9 @@ static const char *code_of(const tl_expr *e, tl_rv result) {
 }
 
 /* Returns the part of a conjunction that fails. */
-static const tl_expr *failing_part(tl_match *x, const tl_expr *e) {
+static const tl_expr *failing_part(tl_match *match, const tl_expr *e) {
   while (e->kind == TL_EXPR_AND)
-    e = tl_rv_is_true(tl_rule_eval(x, e->args[0])) ? e->args[1] : e->args[0];
+    e = tl_rv_is_true(tl_rule_eval(match, e->args[0])) ? e->args[1] : e->args[0];
   return e;
 }
 
@@ -108,19 +108,19 @@ static void tell_computed(telling *t, const tl_expr *e) {
 }
 
 static void tell_value(telling *t, const tl_expr *e) {
-  const tl_match *x = t->x;
-  tl_value_id v = x->bound >> e->u.i & 1 ? x->values[e->u.i] : TL_NO_VALUE;
-  if (x->rule->values[e->u.i].rest || !is_new(t, e))
+  const tl_match *match = t->x;
+  tl_value_id v = match->bound >> e->u.i & 1 ? match->values[e->u.i] : TL_NO_VALUE;
+  if (match->rule->values[e->u.i].rest || !is_new(t, e))
     return;
   tl_buf_printf(t->out, "%.*s is ", TL_SV_ARG(e->text));
   if (!v) {
     tl_buf_add_z(t->out, "absent");
     return;
   }
-  tl_sv name = tl_value_name(x->m, v);
+  tl_sv name = tl_value_name(match->m, v);
   tl_buf_printf(t->out, "`%.*s`: %s", TL_SV_ARG(name),
-                tl_value_constant(x->m, v) ? "constant " : "");
-  tl_type_print(x->m, tl_value_type(x->m, v), t->out);
+                tl_value_constant(match->m, v) ? "constant " : "");
+  tl_type_print(match->m, tl_value_type(match->m, v), t->out);
 }
 
 static void tell_leaves(telling *t, const tl_expr *e) {
@@ -133,20 +133,20 @@ static void tell_leaves(telling *t, const tl_expr *e) {
 }
 
 /* A comparison shows its computed sides first, then the values and names in it. */
-void tl_rule_note_condition(tl_match *x, uint32_t depth, const tl_expr *condition) {
-  if (!x->miss)
+void tl_rule_note_condition(tl_match *match, uint32_t depth, const tl_expr *condition) {
+  if (!match->miss)
     return;
-  const tl_expr *e = failing_part(x, condition);
+  const tl_expr *e = failing_part(match, condition);
   tl_buf why;
   tl_buf_init(&why);
-  telling t = {.x = x, .out = &why};
+  telling t = {.x = match, .out = &why};
   if (e->kind >= TL_EXPR_EQ && e->kind <= TL_EXPR_IN)
     for (uint16_t i = 0; i < e->n; i++)
       tell_computed(&t, e->args[i]);
   tell_leaves(&t, e);
-  tl_rv result = tl_rule_eval(x, e);
+  tl_rv result = tl_rule_eval(match, e);
   tl_sv detail = why.failed || !why.p ? TL_SV("") : tl_buf_view(&why);
-  tl_match_note(x, depth, code_of(e, result), "`%.*s` %s%.*s", TL_SV_ARG(e->text),
+  tl_match_note(match, depth, code_of(e, result), "`%.*s` %s%.*s", TL_SV_ARG(e->text),
                 result.kind == TL_RV_NONE ? "cannot be told" : "does not hold", TL_SV_ARG(detail));
   tl_buf_release(&why);
 }

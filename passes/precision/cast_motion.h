@@ -24,11 +24,11 @@ typedef struct tl_motion {
 /* Returns true if the op moves operand i to its result: both have the same type variable. */
 bool tl_motion_moves(const tl_op *op, uint32_t i);
 /* Returns true if the node only moves data, and its op and its NPU kernel have dtype `to`. */
-bool tl_motion_can_carry(tl_motion *x, tl_node_id n, tl_dtype to);
+bool tl_motion_can_carry(tl_motion *motion, tl_node_id n, tl_dtype to);
 
 /* Moves narrowing casts in graph g before nodes that only move data, if all results of these nodes
  * are cast to the same dtype: one cast of the moved value then replaces all of them. The number of
  * casts never grows. TL_NO_MEMORY, reported. O(nodes + edges). */
-tl_status tl_motion_lift(tl_motion *x, const tl_graph *g) TL_NODISCARD;
+tl_status tl_motion_lift(tl_motion *motion, const tl_graph *g) TL_NODISCARD;
 
 #endif

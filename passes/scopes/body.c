@@ -279,9 +279,9 @@ static bool same_dims(const tl_type *v, const tl_type *w) {
 }
 
 /* Returns true for equal types and bytes. Equal elements of plain types have equal bytes. */
-static bool same_tensors(matcher *x, tl_tensor_id a, tl_tensor_id b) {
-  const tl_tensor *t = tl_tensor_get(x->m, a), *u = tl_tensor_get(x->body, b);
-  const tl_type *v = tl_type_get(x->m, t->type), *w = tl_type_get(x->body, u->type);
+static bool same_tensors(matcher *match, tl_tensor_id a, tl_tensor_id b) {
+  const tl_tensor *t = tl_tensor_get(match->m, a), *u = tl_tensor_get(match->body, b);
+  const tl_type *v = tl_type_get(match->m, t->type), *w = tl_type_get(match->body, u->type);
   const void *p = t->kind == TL_SOURCE_STRINGS ? NULL : tl_tensor_data(t);
   const void *q = u->kind == TL_SOURCE_STRINGS ? NULL : tl_tensor_data(u);
   return p && q && t->bytes == u->bytes && v->dtype == w->dtype && same_dims(v, w) &&
@@ -289,22 +289,24 @@ static bool same_tensors(matcher *x, tl_tensor_id a, tl_tensor_id b) {
 }
 
 /* Returns true if operand v corresponds to that of the body; equal constants correspond. */
-static bool same_operands(matcher *x, tl_value_id v, tl_value_id of_body) {
+static bool same_operands(matcher *match, tl_value_id v, tl_value_id of_body) {
   if (!v || !of_body)
     return !v && !of_body;
-  if (!x->other[v] && tl_value_constant(x->m, v) && tl_value_constant(x->body, of_body) &&
-      same_tensors(x, tl_value_get(x->m, v)->tensor, tl_value_get(x->body, of_body)->tensor))
-    x->other[v] = of_body;
-  return x->other[v] == of_body;
+  if (!match->other[v] && tl_value_constant(match->m, v) &&
+      tl_value_constant(match->body, of_body) &&
+      same_tensors(match, tl_value_get(match->m, v)->tensor,
+                   tl_value_get(match->body, of_body)->tensor))
+    match->other[v] = of_body;
+  return match->other[v] == of_body;
 }
 
-static bool same_attrs(matcher *x, tl_attr a, const tl_attr *b) {
-  if (a.kind != b->kind || !tl_sv_eq(tl_sym(x->m, a.name), tl_sym(x->body, b->name)))
+static bool same_attrs(matcher *match, tl_attr a, const tl_attr *b) {
+  if (a.kind != b->kind || !tl_sv_eq(tl_sym(match->m, a.name), tl_sym(match->body, b->name)))
     return false;
   a.name = b->name;
   switch ((tl_attr_kind)a.kind) {
-  case TL_ATTR_STRING: return tl_sv_eq(tl_sym(x->m, a.u.s), tl_sym(x->body, b->u.s));
-  case TL_ATTR_TENSOR: return same_tensors(x, a.u.t, b->u.t);
+  case TL_ATTR_STRING: return tl_sv_eq(tl_sym(match->m, a.u.s), tl_sym(match->body, b->u.s));
+  case TL_ATTR_TENSOR: return same_tensors(match, a.u.t, b->u.t);
   case TL_ATTR_INT:
   case TL_ATTR_FLOAT:
   case TL_ATTR_BOOL:
@@ -312,65 +314,65 @@ static bool same_attrs(matcher *x, tl_attr a, const tl_attr *b) {
   case TL_ATTR_INTS:
   case TL_ATTR_BOOLS:
   case TL_ATTR_DTYPES:
-  case TL_ATTR_FLOATS: return tl_attr_equal(x->body, &a, b);
+  case TL_ATTR_FLOATS: return tl_attr_equal(match->body, &a, b);
   default: return false;
   }
 }
 
 /* Compares op, operands and attributes. Names count only as far as results are named or not. */
-static bool same_nodes(matcher *x, tl_node_id n, tl_node_id of_body) {
-  const tl_node *a = tl_node_get(x->m, n), *b = tl_node_get(x->body, of_body);
+static bool same_nodes(matcher *match, tl_node_id n, tl_node_id of_body) {
+  const tl_node *a = tl_node_get(match->m, n), *b = tl_node_get(match->body, of_body);
   bool same = a->op == b->op && tl_op_row(a->op) && a->n_operands == b->n_operands &&
               a->n_results == b->n_results && a->n_attrs == b->n_attrs;
   for (uint32_t i = 0; same && i < a->n_operands; i++)
-    same = same_operands(x, tl_operand(x->m, n, i), tl_operand(x->body, of_body, i));
+    same = same_operands(match, tl_operand(match->m, n, i), tl_operand(match->body, of_body, i));
   for (uint32_t i = 0; same && i < a->n_attrs; i++)
-    same = same_attrs(x, a->attrs[i], &b->attrs[i]);
+    same = same_attrs(match, a->attrs[i], &b->attrs[i]);
   for (uint32_t i = 0; same && i < a->n_results; i++) {
-    same = !tl_value_get(x->m, a->results + i)->name ==
-           !tl_value_get(x->body, b->results + i)->name;
-    x->other[a->results + i] = b->results + i;
+    same = !tl_value_get(match->m, a->results + i)->name ==
+           !tl_value_get(match->body, b->results + i)->name;
+    match->other[a->results + i] = b->results + i;
   }
   return same;
 }
 
 /* Inputs correspond by position; dtype and rank must agree. */
-static bool same_inputs(matcher *x, const tl_scope_cut *cut, const tl_graph *g) {
+static bool same_inputs(matcher *match, const tl_scope_cut *cut, const tl_graph *g) {
   bool same = cut->n_inputs == g->inputs.n;
   for (uint32_t i = 0; same && i < cut->n_inputs; i++) {
-    const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, cut->inputs[i]));
-    const tl_type *u = tl_type_get(x->body, tl_value_type(x->body, g->inputs.at[i]));
+    const tl_type *t = tl_type_get(match->m, tl_value_type(match->m, cut->inputs[i]));
+    const tl_type *u = tl_type_get(match->body, tl_value_type(match->body, g->inputs.at[i]));
     same = t->kind == u->kind && t->dtype == u->dtype && t->rank == u->rank;
-    x->other[cut->inputs[i]] = g->inputs.at[i];
+    match->other[cut->inputs[i]] = g->inputs.at[i];
   }
   return same;
 }
 
 /* Sets all entries that the comparison may have used back to 0. */
-static void clear(matcher *x, const tl_scope_cut *cut) {
+static void clear(matcher *match, const tl_scope_cut *cut) {
   for (uint32_t i = 0; i < cut->n_inputs; i++)
-    x->other[cut->inputs[i]] = TL_NO_VALUE;
+    match->other[cut->inputs[i]] = TL_NO_VALUE;
   for (uint32_t i = 0; i < cut->n_nodes; i++) {
-    const tl_node *node = tl_node_get(x->m, cut->nodes[i]);
+    const tl_node *node = tl_node_get(match->m, cut->nodes[i]);
     for (uint32_t k = 0; k < node->n_operands; k++)
-      x->other[tl_operand(x->m, cut->nodes[i], k)] = TL_NO_VALUE;
+      match->other[tl_operand(match->m, cut->nodes[i], k)] = TL_NO_VALUE;
     for (uint32_t k = 0; k < node->n_results; k++)
-      x->other[node->results + k] = TL_NO_VALUE;
+      match->other[node->results + k] = TL_NO_VALUE;
   }
 }
 
 bool tl_scope_body_is(const tl_module *m, const tl_scope_cut *cut, const tl_module *body,
                       tl_value_id *room) {
-  matcher x = {.m = m, .body = body, .other = room};
+  matcher match = {.m = m, .body = body, .other = room};
   const tl_graph *g = tl_module_main(body);
   tl_node_id n = g->first;
-  bool same = same_inputs(&x, cut, g) && g->n_nodes == cut->n_nodes &&
+  bool same = same_inputs(&match, cut, g) && g->n_nodes == cut->n_nodes &&
               tl_graph_n_outputs(body, g) == cut->n_outputs;
   for (uint32_t i = 0; same && i < cut->n_nodes; i++, n = tl_node_get(body, n)->next)
-    same = same_nodes(&x, cut->nodes[i], n);
+    same = same_nodes(&match, cut->nodes[i], n);
   for (uint32_t i = 0; same && i < cut->n_outputs; i++)
     same = room[cut->outputs[i]] == tl_graph_output(body, g, i);
-  clear(&x, cut);
+  clear(&match, cut);
   return same;
 }
 

@@ -30,56 +30,56 @@ typedef struct trial {
 } trial;
 
 static void remember(void *user, const tl_diagnostic *d) {
-  trial *x = user;
-  if (d->severity == TL_ERROR && !x->message.n)
-    tl_buf_add_z(&x->message, d->message);
+  trial *t = user;
+  if (d->severity == TL_ERROR && !t->message.n)
+    tl_buf_add_z(&t->message, d->message);
 }
 
-static bool tell(trial *x, const char *fmt, ...) TL_PRINTF(2, 3);
+static bool tell(trial *t, const char *fmt, ...) TL_PRINTF(2, 3);
 /* Notes why the sample does not agree; always false. */
-static bool tell(trial *x, const char *fmt, ...) {
+static bool tell(trial *t, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  tl_buf_printf(x->why, "sample %u of %u: ", x->sample + 1, x->t->pattern->verify.samples);
-  tl_buf_vprintf(x->why, fmt, ap);
+  tl_buf_printf(t->why, "sample %u of %u: ", t->sample + 1, t->t->pattern->verify.samples);
+  tl_buf_vprintf(t->why, fmt, ap);
   va_end(ap);
   return false;
 }
 
-static bool tell_error(trial *x, const char *what) {
-  tl_sv text = x->message.failed ? TL_SV("") : tl_buf_view(&x->message);
-  return tell(x, "%s does not run: %.*s", what, TL_SV_ARG(text));
+static bool tell_error(trial *t, const char *what) {
+  tl_sv text = t->message.failed ? TL_SV("") : tl_buf_view(&t->message);
+  return tell(t, "%s does not run: %.*s", what, TL_SV_ARG(text));
 }
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
 /* Returns the size of a dim: 2 to 6 for a named one, the same for a name within a sample, different
  * in the next. */
-static int64_t size_of(const trial *x, tl_dim d) {
+static int64_t size_of(const trial *t, tl_dim d) {
   if (tl_dim_is_static(d))
     return d;
   if (!tl_dim_is_symbol(d))
     return ANY_SIZE;
-  tl_sv name = tl_sym(x->t->m, tl_dim_symbol(d));
-  uint64_t sum = x->sample;
+  tl_sv name = tl_sym(t->t->m, tl_dim_symbol(d));
+  uint64_t sum = t->sample;
   for (size_t i = 0; i < name.n; i++)
     sum += (uint8_t)name.p[i];
   return 2 + (int64_t)(sum % 5);
 }
 
 /* Returns the greatest magnitude of the sample: around 1, larger to reach saturation, or small. */
-static double magnitude_of(const trial *x) {
+static double magnitude_of(const trial *t) {
   static const double sizes[] = {2, 16, 0.125};
-  return sizes[x->sample % 3];
+  return sizes[t->sample % 3];
 }
 
 /* Fills an input with uniform numbers in (-most, most), from the top 53 random bits; other dtypes
  * with 0 and 1. */
-static void fill(trial *x, tl_host *h) {
-  double most = magnitude_of(x);
+static void fill(trial *t, tl_host *h) {
+  double most = magnitude_of(t);
   size_t size = tl_host_element_size((tl_dtype)h->dtype);
   for (uint64_t i = 0; i < h->n; i++) {
-    uint64_t r = tl_random_bits(x->sample, x->drawn++);
+    uint64_t r = tl_random_bits(t->sample, t->drawn++);
     double v = ((double)(r >> 11) / (UINT64_C(1) << 52) - 1) * most;
     int64_t whole = (int64_t)(r >> 20 & 1); /* valid as an index unless the dim has one element */
     if (tl_dtype_is_float((tl_dtype)h->dtype))
@@ -110,12 +110,12 @@ static bool fill_input(trial *x, uint32_t i, int64_t *dims) {
   return true;
 }
 
-static bool fill_inputs(trial *x) {
-  int64_t *dims = x->dims;
-  for (uint32_t i = 0; i < x->t->cut->n_inputs; i++) {
-    if (!fill_input(x, i, dims))
+static bool fill_inputs(trial *t) {
+  int64_t *dims = t->dims;
+  for (uint32_t i = 0; i < t->t->cut->n_inputs; i++) {
+    if (!fill_input(t, i, dims))
       return false;
-    dims += tl_type_get(x->t->m, tl_value_type(x->t->m, x->t->cut->inputs[i]))->rank;
+    dims += tl_type_get(t->t->m, tl_value_type(t->t->m, t->t->cut->inputs[i]))->rank;
   }
   return true;
 }
@@ -130,28 +130,28 @@ static void drop(tl_host **at, uint32_t n) {
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Runs a graph. Its errors are kept as reasons: they are no errors of the model. */
-static bool run(trial *x, tl_module *m, tl_host **out) {
+static bool run(trial *t, tl_module *m, tl_host **out) {
   tl_muted muted;
-  tl_eval_options o = {.exact = true, .seed = x->sample + 1};
+  tl_eval_options o = {.exact = true, .seed = t->sample + 1};
   tl_graph_id g = tl_module_main(m)->id;
-  tl_buf_clear(&x->message);
-  tl_mute(&muted, m, remember, x);
+  tl_buf_clear(&t->message);
+  tl_mute(&muted, m, remember, t);
   tl_status status = tl_eval_check(m, g);
   if (status == TL_OK)
-    status = tl_eval_graph(m, g, &o, &x->heap, x->inputs, out);
+    status = tl_eval_graph(m, g, &o, &t->heap, t->inputs, out);
   tl_unmute(&muted);
   return status == TL_OK;
 }
 
 /* Infers types and expands definitions: kernels round to the types of results, and the rules that
  * define our ops look at types. */
-static bool prepare(trial *x, tl_module *m) {
+static bool prepare(trial *t, tl_module *m) {
   tl_muted muted;
-  tl_buf_clear(&x->message);
-  tl_mute(&muted, m, remember, x);
+  tl_buf_clear(&t->message);
+  tl_mute(&muted, m, remember, t);
   tl_status status = tl_infer_module(m);
   if (status == TL_OK && tl_has_defined_ops(m))
-    status = tl_definitions_expand(m, x->t->options);
+    status = tl_definitions_expand(m, t->t->options);
   tl_unmute(&muted);
   return status == TL_OK;
 }
@@ -188,64 +188,64 @@ static bool near(const tl_scope_verify *v, double a, double b, bool floats) {
   return fabs(a - b) <= v->atol + v->rtol * fabs(a);
 }
 
-static bool same_output(trial *x, uint32_t i) {
-  const tl_host *a = x->left[i], *b = x->right[i];
-  tl_sv name = tl_sym(x->t->m, x->t->cut->output_names[i]);
+static bool same_output(trial *t, uint32_t i) {
+  const tl_host *a = t->left[i], *b = t->right[i];
+  tl_sv name = tl_sym(t->t->m, t->t->cut->output_names[i]);
   if (!same_sizes(a, b))
-    return tell(x, "the op gives `%.*s` another type", TL_SV_ARG(name));
+    return tell(t, "the op gives `%.*s` another type", TL_SV_ARG(name));
   bool floats = tl_dtype_is_float((tl_dtype)a->dtype);
   for (uint64_t k = 0; k < a->n; k++) {
     double u = tl_host_at(a, k), v = tl_host_at(b, k);
-    if (!near(&x->t->pattern->verify, u, v, floats))
-      return tell(x, "element %llu of `%.*s` is %.9g in the scope, %.9g of the op",
+    if (!near(&t->t->pattern->verify, u, v, floats))
+      return tell(t, "element %llu of `%.*s` is %.9g in the scope, %.9g of the op",
                   (unsigned long long)k, TL_SV_ARG(name), u, v);
-    x->compared += isfinite(u) != 0;
+    t->compared += isfinite(u) != 0;
   }
   return true;
 }
 
 /* Runs both sides on one sample and compares all outputs. */
-static tl_status try_sample(trial *x, bool *agree) {
-  uint32_t n = x->t->cut->n_outputs;
+static tl_status try_sample(trial *t, bool *agree) {
+  uint32_t n = t->t->cut->n_outputs;
   bool ran = true;
-  x->drawn = 0;
-  *agree = fill_inputs(x);
-  if (*agree && !(prepare(x, x->scope) && run(x, x->scope, x->left)))
-    *agree = tell_error(x, "the scope");
-  tl_status status = *agree ? run_op(x, &ran) : TL_OK;
+  t->drawn = 0;
+  *agree = fill_inputs(t);
+  if (*agree && !(prepare(t, t->scope) && run(t, t->scope, t->left)))
+    *agree = tell_error(t, "the scope");
+  tl_status status = *agree ? run_op(t, &ran) : TL_OK;
   if (!ran)
-    *agree = tell_error(x, "the op");
+    *agree = tell_error(t, "the op");
   for (uint32_t i = 0; status == TL_OK && *agree && i < n; i++)
-    *agree = same_output(x, i);
-  drop(x->inputs, x->t->cut->n_inputs);
-  drop(x->left, n);
-  drop(x->right, n);
+    *agree = same_output(t, i);
+  drop(t->inputs, t->t->cut->n_inputs);
+  drop(t->left, n);
+  drop(t->right, n);
   return status;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Returns true if the definition takes the dtypes and ranks of this scope. */
-static bool same_inputs(const trial *x) {
-  const tl_scope_cut *cut = x->t->cut;
-  const tl_graph *g = x->t->body ? tl_module_main(x->t->body) : NULL;
+static bool same_inputs(const trial *t) {
+  const tl_scope_cut *cut = t->t->cut;
+  const tl_graph *g = t->t->body ? tl_module_main(t->t->body) : NULL;
   bool same = !g || g->inputs.n == cut->n_inputs;
   for (uint32_t i = 0; g && same && i < cut->n_inputs; i++) {
-    const tl_type *a = tl_type_get(x->t->m, tl_value_type(x->t->m, cut->inputs[i]));
-    const tl_type *b = tl_type_get(x->t->body, tl_value_type(x->t->body, g->inputs.at[i]));
+    const tl_type *a = tl_type_get(t->t->m, tl_value_type(t->t->m, cut->inputs[i]));
+    const tl_type *b = tl_type_get(t->t->body, tl_value_type(t->t->body, g->inputs.at[i]));
     same = a->kind == b->kind && a->dtype == b->dtype && a->rank == b->rank;
   }
-  return same && (!g || tl_graph_n_outputs(x->t->body, g) == cut->n_outputs);
+  return same && (!g || tl_graph_n_outputs(t->t->body, g) == cut->n_outputs);
 }
 
-static tl_status try_samples(trial *x, bool *agree) {
-  *agree = same_inputs(x);
+static tl_status try_samples(trial *t, bool *agree) {
+  *agree = same_inputs(t);
   if (!*agree)
-    tl_buf_add_z(x->why, "the op takes other types than the scope");
-  for (; *agree && x->sample < x->t->pattern->verify.samples; x->sample++)
-    TL_TRY(try_sample(x, agree));
-  if (*agree && !x->compared) {
-    tl_buf_add_z(x->why, "no sample gives finite numbers to compare");
+    tl_buf_add_z(t->why, "the op takes other types than the scope");
+  for (; *agree && t->sample < t->t->pattern->verify.samples; t->sample++)
+    TL_TRY(try_sample(t, agree));
+  if (*agree && !t->compared) {
+    tl_buf_add_z(t->why, "no sample gives finite numbers to compare");
     *agree = false;
   }
   return TL_OK;

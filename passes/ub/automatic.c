@@ -17,8 +17,8 @@ static bool ends_with_quant(const tl_ub_graph *g, uint32_t leader) {
 /* Returns true if the kernel may grow: kernels of chains are closed unless the chain is
  * elementwise. */
 static bool is_open(const tl_ub_fuser *f, uint32_t leader) {
-  const tl_ub_node *x = &f->g->at[leader];
-  return x->size == 1 || x->chain == 0 || f->chains[x->chain - 1].open;
+  const tl_ub_node *node = &f->g->at[leader];
+  return node->size == 1 || node->chain == 0 || f->chains[node->chain - 1].open;
 }
 
 static bool is_fusible(const tl_ub_fuser *f, uint32_t at) {
@@ -147,14 +147,14 @@ static const char *hindrance(const tl_ub_fuser *f, uint32_t producer, uint32_t c
 
 /* Notes that the kernel of a chain is part of a larger one, which has another name. */
 static void note_joined(tl_ub_fuser *f, uint32_t leader) {
-  const tl_ub_node *x = &f->g->at[leader];
-  if (!f->pass->explain || x->chain == 0 || x->size > TL_UB_MOST_NODES)
+  const tl_ub_node *node = &f->g->at[leader];
+  if (!f->pass->explain || node->chain == 0 || node->size > TL_UB_MOST_NODES)
     return;
-  tl_ub_miss m = {.pass = f->chains[x->chain - 1].pass,
+  tl_ub_miss m = {.pass = f->chains[node->chain - 1].pass,
                   .code = "OVERLAP",
                   .reason = "its kernel is part of a larger one",
                   .head = leader,
-                  .wanted = x->size,
+                  .wanted = node->size,
                   .joined = true};
   for (uint32_t at = leader; at; at = f->g->at[at].next)
     m.nodes[m.n_nodes++] = at;

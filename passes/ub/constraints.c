@@ -25,17 +25,17 @@ static bool notes_differ(const tl_module *m, tl_node_id a, tl_node_id b) {
 }
 
 const char *tl_ub_differ(const tl_ub_fuser *f, uint32_t a, uint32_t b, const char **reason) {
-  const tl_ub_node *x = &f->g->at[a], *y = &f->g->at[b];
-  const tl_node *n = tl_node_get(f->m, x->id), *o = tl_node_get(f->m, y->id);
-  if (n->stream != o->stream || notes_differ(f->m, x->id, y->id)) {
+  const tl_ub_node *node = &f->g->at[a], *y = &f->g->at[b];
+  const tl_node *n = tl_node_get(f->m, node->id), *o = tl_node_get(f->m, y->id);
+  if (n->stream != o->stream || notes_differ(f->m, node->id, y->id)) {
     *reason = "it runs on another stream";
     return "STREAM_LABEL";
   }
-  if (x->epoch != y->epoch) {
+  if (node->epoch != y->epoch) {
     *reason = "an event of the schedule lies between them";
     return "STREAM_LABEL";
   }
-  uint32_t mark = tl_node_marks_differ(f->m, x->id, y->id);
+  uint32_t mark = tl_node_marks_differ(f->m, node->id, y->id);
   if (mark == TL_N_MARKS)
     return NULL;
   *reason = tl_mark_key(mark);
@@ -43,10 +43,10 @@ const char *tl_ub_differ(const tl_ub_fuser *f, uint32_t a, uint32_t b, const cha
 }
 
 bool tl_ub_fits_shape(const tl_ub_graph *g, uint32_t b, tl_value_id given) {
-  const tl_ub_node *x = &g->at[b];
-  return (x->class != TL_UB_ELEMWISE && x->class != TL_UB_BROADCAST) ||
+  const tl_ub_node *node = &g->at[b];
+  return (node->class != TL_UB_ELEMWISE && node->class != TL_UB_BROADCAST) ||
          tl_type_same_dims(g->m, tl_value_type(g->m, given),
-                           tl_value_type(g->m, tl_node_get(g->m, x->id)->results));
+                           tl_value_type(g->m, tl_node_get(g->m, node->id)->results));
 }
 
 static bool is_listed(const uint32_t *users, uint32_t n, uint32_t user) {

@@ -22,21 +22,21 @@ typedef struct attempt {
 /* Visits a group behind; ranks beyond the last joined group cannot lead back. */
 static void visit_after(attempt *a, uint32_t position) {
   tl_ub_graph *g = a->g;
-  tl_ub_node *x = position ? &g->at[g->at[position].leader] : NULL;
-  if (!x || x->rank > a->last || x->stamp == a->after || x->stamp == a->inside)
+  tl_ub_node *node = position ? &g->at[g->at[position].leader] : NULL;
+  if (!node || node->rank > a->last || node->stamp == a->after || node->stamp == a->inside)
     return;
-  x->stamp = a->after;
-  a->least = x->rank < a->least ? x->rank : a->least;
+  node->stamp = a->after;
+  a->least = node->rank < a->least ? node->rank : a->least;
   g->no_memory = g->no_memory || !tl_u32_vec_push(&g->seen, g->at[position].leader);
 }
 
 /* Visits a group in front; ranks below `least` are in front of everything that moves. */
 static void visit_ahead(attempt *a, uint32_t position) {
   tl_ub_graph *g = a->g;
-  tl_ub_node *x = position ? &g->at[g->at[position].leader] : NULL;
-  if (!x || x->rank < a->least || x->stamp == a->ahead || x->stamp == a->inside)
+  tl_ub_node *node = position ? &g->at[g->at[position].leader] : NULL;
+  if (!node || node->rank < a->least || node->stamp == a->ahead || node->stamp == a->inside)
     return;
-  x->stamp = a->ahead;
+  node->stamp = a->ahead;
   g->no_memory = g->no_memory || !tl_u32_vec_push(&g->before, g->at[position].leader);
 }
 
@@ -84,12 +84,12 @@ static int by_number(const void *a, const void *b) {
 /* Marks the groups to be joined, each once, and returns their number. */
 static uint32_t gather(tl_ub_graph *g, const uint32_t *positions, uint32_t n, attempt *a) {
   for (uint32_t i = 0; i < n && a->n < MOST_JOINED; i++) {
-    tl_ub_node *x = &g->at[g->at[positions[i]].leader];
-    if (x->stamp == a->inside)
+    tl_ub_node *node = &g->at[g->at[positions[i]].leader];
+    if (node->stamp == a->inside)
       continue;
-    x->stamp = a->inside;
+    node->stamp = a->inside;
     a->joined[a->n++] = g->at[positions[i]].leader;
-    a->last = x->rank > a->last ? x->rank : a->last;
+    a->last = node->rank > a->last ? node->rank : a->last;
   }
   return a->n;
 }

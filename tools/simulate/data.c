@@ -4,8 +4,8 @@
 #include "tools/run/random_values.h"
 #include "tools/simulate/simulate.h"
 
-static tl_value_id input_of(const tl_sim_model *x, uint32_t i) {
-  return tl_module_main(x->m)->inputs.at[i];
+static tl_value_id input_of(const tl_sim_model *sim, uint32_t i) {
+  return tl_module_main(sim->m)->inputs.at[i];
 }
 
 bool tl_sim_split_rank(tl_sv name, uint32_t *rank, tl_sv *rest) {

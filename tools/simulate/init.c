@@ -23,12 +23,12 @@ static tl_status first_value(tl_simulation *s, tl_module *m, tl_value_id v, tl_h
   return *out ? TL_OK : tl_fail_memory(&s->cli->diag, TL_NOWHERE);
 }
 
-static tl_status fill(tl_simulation *s, tl_sim_model *x) {
-  const tl_graph *g = tl_module_main(x->m);
+static tl_status fill(tl_simulation *s, tl_sim_model *sim) {
+  const tl_graph *g = tl_module_main(sim->m);
   for (uint32_t i = 0; i < g->inputs.n; i++) {
     tl_host *value = NULL;
-    TL_TRY(first_value(s, x->m, g->inputs.at[i], &value));
-    if (!tl_host_vec_push(&x->in, value)) {
+    TL_TRY(first_value(s, sim->m, g->inputs.at[i], &value));
+    if (!tl_host_vec_push(&sim->in, value)) {
       tl_host_release(value);
       return tl_fail_memory(&s->cli->diag, TL_NOWHERE);
     }
@@ -37,27 +37,27 @@ static tl_status fill(tl_simulation *s, tl_sim_model *x) {
 }
 
 /* Outputs are in the order of the states, and so are the inputs. */
-static tl_status hand_over(tl_simulation *s, const tl_sim_model *x) {
-  for (uint32_t i = 0; i < x->m->states.n; i++) {
-    tl_sv name = tl_value_name(x->m, x->m->states.at[i].input);
+static tl_status hand_over(tl_simulation *s, const tl_sim_model *sim) {
+  for (uint32_t i = 0; i < sim->m->states.n; i++) {
+    tl_sv name = tl_value_name(sim->m, sim->m->states.at[i].input);
     uint32_t at = tl_sim_find(s->all.m, false, -1, name);
-    if (at == UINT32_MAX || i >= x->out.n)
-      return tl_fail(&s->cli->diag, TL_INTERNAL, TL_AT_FILE(x->m->path), "state '%.*s' got lost",
+    if (at == UINT32_MAX || i >= sim->out.n)
+      return tl_fail(&s->cli->diag, TL_INTERNAL, TL_AT_FILE(sim->m->path), "state '%.*s' got lost",
                      TL_SV_ARG(name));
     tl_host_release(s->all.state.at[at]);
-    s->all.state.at[at] = tl_host_retain(x->out.at[i]);
+    s->all.state.at[at] = tl_host_retain(sim->out.at[i]);
   }
-  s->n_broadcast = x->m->states.n / s->ranks;
+  s->n_broadcast = sim->m->states.n / s->ranks;
   return TL_OK;
 }
 
-static tl_status begin(tl_simulation *s, tl_sim_model *x) {
-  TL_TRY(tl_session_load(&s->cli->session, s->cli->word, &x->m));
-  TL_TRY(tl_cli_run(s->cli, x->m, tl_cli_canonical_stage(s->cli), NULL));
-  TL_TRY(tl_init_graph_make(s->cli, x->m));
-  TL_TRY(fill(s, x));
-  TL_TRY(tl_evaluation_run(&s->e, x->m, &x->in, &x->out));
-  return hand_over(s, x);
+static tl_status begin(tl_simulation *s, tl_sim_model *sim) {
+  TL_TRY(tl_session_load(&s->cli->session, s->cli->word, &sim->m));
+  TL_TRY(tl_cli_run(s->cli, sim->m, tl_cli_canonical_stage(s->cli), NULL));
+  TL_TRY(tl_init_graph_make(s->cli, sim->m));
+  TL_TRY(fill(s, sim));
+  TL_TRY(tl_evaluation_run(&s->e, sim->m, &sim->in, &sim->out));
+  return hand_over(s, sim);
 }
 
 tl_status tl_sim_begin(tl_simulation *s) {

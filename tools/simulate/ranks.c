@@ -26,9 +26,9 @@ static tl_status load_all(tl_simulation *s) {
   return tl_session_run_passes(&s->cli->session, s->all.m, "expand-definitions");
 }
 
-static tl_status make_room(tl_simulation *s, tl_sim_model *x) {
-  for (uint32_t i = 0; i < tl_module_main(x->m)->inputs.n; i++)
-    if (!tl_host_vec_push(&x->state, NULL) || !tl_host_vec_push(&x->in, NULL))
+static tl_status make_room(tl_simulation *s, tl_sim_model *sim) {
+  for (uint32_t i = 0; i < tl_module_main(sim->m)->inputs.n; i++)
+    if (!tl_host_vec_push(&sim->state, NULL) || !tl_host_vec_push(&sim->in, NULL))
       return tl_fail_memory(&s->cli->diag, TL_NOWHERE);
   return TL_OK;
 }
@@ -85,14 +85,14 @@ static void clear(tl_host_vec *v, bool forget) {
     v->n = 0;
 }
 
-static void carry_on(tl_sim_model *x) {
-  for (uint32_t i = 0; i < x->m->states.n; i++) {
-    const tl_state *t = &x->m->states.at[i];
-    uint32_t in = tl_value_get(x->m, t->input)->index, out = output_index(x->m, t->output);
+static void carry_on(tl_sim_model *sim) {
+  for (uint32_t i = 0; i < sim->m->states.n; i++) {
+    const tl_state *t = &sim->m->states.at[i];
+    uint32_t in = tl_value_get(sim->m, t->input)->index, out = output_index(sim->m, t->output);
     if (out == UINT32_MAX)
       continue;
-    tl_host_release(x->state.at[in]);
-    x->state.at[in] = tl_host_retain(x->out.at[out]);
+    tl_host_release(sim->state.at[in]);
+    sim->state.at[in] = tl_host_retain(sim->out.at[out]);
   }
 }
 
@@ -338,12 +338,12 @@ static tl_status simulate(tl_simulation *s) {
   return print(s);
 }
 
-static void release(tl_sim_model *x) {
-  tl_values_release(&x->state);
-  tl_values_release(&x->in);
-  tl_values_release(&x->out);
-  if (x->m)
-    tl_module_destroy(x->m);
+static void release(tl_sim_model *sim) {
+  tl_values_release(&sim->state);
+  tl_values_release(&sim->in);
+  tl_values_release(&sim->out);
+  if (sim->m)
+    tl_module_destroy(sim->m);
 }
 
 tl_status tl_command_simulate_ranks(tl_cli *cli) {

@@ -151,42 +151,42 @@ static tl_status loop_stack(loop_state *s, uint32_t which, uint32_t i, int64_t a
 /* ---- If ------------------------------------------------------------------------------------- */
 
 /* Any rank will do, as long as there is one element. */
-static tl_status read_condition(tl_eval *x, const tl_host *t, bool *out) {
+static tl_status read_condition(tl_eval *ctx, const tl_host *t, bool *out) {
   if (!t || t->kind != TL_HOST_TENSOR || t->n != 1 || t->dtype != TL_DTYPE_BOOL)
-    return tl_eval_fail(x, "the condition must be one bool");
+    return tl_eval_fail(ctx, "the condition must be one bool");
   *out = ((const uint8_t *)t->data)[0] != 0;
   return TL_OK;
 }
 
 /* Collects the inputs of the bodies of npu::If: the operands behind the condition. ONNX's If has
  * none. */
-static tl_status body_inputs(tl_eval *x, tl_host ***out, uint32_t *n) {
-  *n = x->n_in > 1 ? x->n_in - 1 : 0;
-  *out = tl_eval_scratch(x, *n + 1u, sizeof **out);
+static tl_status body_inputs(tl_eval *ctx, tl_host ***out, uint32_t *n) {
+  *n = ctx->n_in > 1 ? ctx->n_in - 1 : 0;
+  *out = tl_eval_scratch(ctx, *n + 1u, sizeof **out);
   if (!*out)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (uint32_t i = 0; i < *n; i++) {
-    if (!x->in[i + 1])
-      return tl_eval_fail(x, "operand %u is absent", i + 1);
+    if (!ctx->in[i + 1])
+      return tl_eval_fail(ctx, "operand %u is absent", i + 1);
     /* const is cast away for the reference count only */
-    (*out)[i] = (tl_host *)(uintptr_t)x->in[i + 1];
+    (*out)[i] = (tl_host *)(uintptr_t)ctx->in[i + 1];
   }
   return TL_OK;
 }
 
 /* The outputs of the body become the results directly. */
-tl_status tl_eval_if(tl_eval *x) {
+tl_status tl_eval_if(tl_eval *ctx) {
   bool condition;
   tl_host **inputs;
   uint32_t n_inputs;
-  TL_TRY(read_condition(x, tl_eval_in(x, 0), &condition));
-  tl_graph_id body = tl_eval_body_attr(x, condition ? TL_SYM_then_branch : TL_SYM_else_branch);
-  uint32_t n = body ? tl_graph_n_outputs(x->m, tl_graph_get(x->m, body)) : 0;
-  if (!body || n != tl_node_get(x->m, x->node)->n_results)
-    return tl_eval_fail(x, "the branch gives %u values, the node has %u results", n,
-                        tl_node_get(x->m, x->node)->n_results);
-  TL_TRY(body_inputs(x, &inputs, &n_inputs));
-  return tl_eval_body(x, body, inputs, n_inputs, x->out, n);
+  TL_TRY(read_condition(ctx, tl_eval_in(ctx, 0), &condition));
+  tl_graph_id body = tl_eval_body_attr(ctx, condition ? TL_SYM_then_branch : TL_SYM_else_branch);
+  uint32_t n = body ? tl_graph_n_outputs(ctx->m, tl_graph_get(ctx->m, body)) : 0;
+  if (!body || n != tl_node_get(ctx->m, ctx->node)->n_results)
+    return tl_eval_fail(ctx, "the branch gives %u values, the node has %u results", n,
+                        tl_node_get(ctx->m, ctx->node)->n_results);
+  TL_TRY(body_inputs(ctx, &inputs, &n_inputs));
+  return tl_eval_body(ctx, body, inputs, n_inputs, ctx->out, n);
 }
 
 /* ---- While ---------------------------------------------------------------------------------- */
@@ -220,19 +220,19 @@ static tl_status while_run(loop_state *s, tl_graph_id test) {
 }
 
 /* npu::While: runs the body on the state for as long as `cond` is true. */
-tl_status tl_eval_while(tl_eval *x) {
-  loop_state s = {.x = x, .body = tl_eval_body_attr(x, TL_SYM_body)};
-  tl_graph_id test = tl_eval_body_attr(x, TL_SYM_cond);
+tl_status tl_eval_while(tl_eval *ctx) {
+  loop_state s = {.x = ctx, .body = tl_eval_body_attr(ctx, TL_SYM_body)};
+  tl_graph_id test = tl_eval_body_attr(ctx, TL_SYM_cond);
   if (!s.body || !test)
-    return tl_eval_fail(x, "a graph is missing");
-  const tl_graph *g = tl_graph_get(x->m, s.body);
-  if (g->inputs.n != x->n_in || tl_graph_n_outputs(x->m, g) != x->n_in ||
-      tl_graph_get(x->m, test)->inputs.n != x->n_in ||
-      tl_graph_n_outputs(x->m, tl_graph_get(x->m, test)) != 1)
-    return tl_eval_fail(x, "operands, graphs and results do not fit together");
-  for (uint32_t i = 0; i < x->n_in; i++)
-    if (!x->in[i])
-      return tl_eval_fail(x, "operand %u is missing", i);
+    return tl_eval_fail(ctx, "a graph is missing");
+  const tl_graph *g = tl_graph_get(ctx->m, s.body);
+  if (g->inputs.n != ctx->n_in || tl_graph_n_outputs(ctx->m, g) != ctx->n_in ||
+      tl_graph_get(ctx->m, test)->inputs.n != ctx->n_in ||
+      tl_graph_n_outputs(ctx->m, tl_graph_get(ctx->m, test)) != 1)
+    return tl_eval_fail(ctx, "operands, graphs and results do not fit together");
+  for (uint32_t i = 0; i < ctx->n_in; i++)
+    if (!ctx->in[i])
+      return tl_eval_fail(ctx, "operand %u is missing", i);
   tl_status status = loop_open(&s, 0);
   if (status == TL_OK)
     status = while_run(&s, test);
@@ -250,10 +250,10 @@ static int provided_rank(const loop_state *s, uint32_t input) {
 }
 
 /* dims count only for rank 1. */
-static tl_status bool_value(tl_eval *x, bool v, int rank, tl_host **out) {
-  *out = tl_host_new(x->heap, TL_DTYPE_BOOL, rank, (const int64_t[]){1});
+static tl_status bool_value(tl_eval *ctx, bool v, int rank, tl_host **out) {
+  *out = tl_host_new(ctx->heap, TL_DTYPE_BOOL, rank, (const int64_t[]){1});
   if (!*out)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   ((uint8_t *)(*out)->data)[0] = v;
   return TL_OK;
 }
@@ -273,26 +273,26 @@ static tl_status set_iteration(loop_state *s, int64_t i, bool condition) {
 /* Runs until the trip count is reached or the condition is false. Without a trip count the
  * condition alone ends the loop. */
 static tl_status loop_run(loop_state *s) {
-  tl_eval *x = s->x;
+  tl_eval *ctx = s->x;
   int64_t trips;
   bool condition = true;
   uint32_t carried = s->n_in - 2;
-  TL_TRY(tl_eval_operand_int(x, 0, INT64_MAX, &trips));
-  if (tl_eval_in(x, 1))
-    TL_TRY(read_condition(x, tl_eval_in(x, 1), &condition));
+  TL_TRY(tl_eval_operand_int(ctx, 0, INT64_MAX, &trips));
+  if (tl_eval_in(ctx, 1))
+    TL_TRY(read_condition(ctx, tl_eval_in(ctx, 1), &condition));
   for (uint32_t i = 0; i < carried; i++)
-    s->in[2 + i] = tl_host_retain((tl_host *)(uintptr_t)tl_eval_in(x, 2 + i));
+    s->in[2 + i] = tl_host_retain((tl_host *)(uintptr_t)tl_eval_in(ctx, 2 + i));
   for (int64_t i = 0; condition && i < trips; i++) {
     TL_TRY(set_iteration(s, i, condition));
     TL_TRY(loop_step(s));
-    TL_TRY(read_condition(x, s->out[0], &condition));
+    TL_TRY(read_condition(ctx, s->out[0], &condition));
     for (uint32_t k = 0; k < carried; k++) {
       tl_host_release(s->in[2 + k]);
       s->in[2 + k] = tl_host_retain(s->out[1 + k]);
     }
   }
   for (uint32_t i = 0; i < carried; i++)
-    TL_TRY(tl_eval_pass(x, i, s->in[2 + i]));
+    TL_TRY(tl_eval_pass(ctx, i, s->in[2 + i]));
   for (uint32_t i = 0; i < s->n_scan; i++)
     TL_TRY(loop_stack(s, i, carried + i, 0, false));
   return TL_OK;
@@ -300,18 +300,18 @@ static tl_status loop_run(loop_state *s) {
 
 /* The body takes the iteration, the condition and what is carried; it returns the condition, what
  * is carried, and scan outputs. */
-tl_status tl_eval_loop(tl_eval *x) {
-  loop_state s = {.x = x, .body = tl_eval_body_attr(x, TL_SYM_body)};
+tl_status tl_eval_loop(tl_eval *ctx) {
+  loop_state s = {.x = ctx, .body = tl_eval_body_attr(ctx, TL_SYM_body)};
   if (!s.body)
-    return tl_eval_fail(x, "the body is missing");
-  const tl_graph *g = tl_graph_get(x->m, s.body);
-  uint32_t outputs = tl_graph_n_outputs(x->m, g);
-  if (x->n_in < 2 || g->inputs.n != x->n_in || outputs + 1 < g->inputs.n ||
-      tl_node_get(x->m, x->node)->n_results != outputs - 1)
-    return tl_eval_fail(x, "operands, body and results do not fit together");
-  for (uint32_t i = 2; i < x->n_in; i++)
-    if (!x->in[i])
-      return tl_eval_fail(x, "operand %u, a loop-carried value, is missing", i);
+    return tl_eval_fail(ctx, "the body is missing");
+  const tl_graph *g = tl_graph_get(ctx->m, s.body);
+  uint32_t outputs = tl_graph_n_outputs(ctx->m, g);
+  if (ctx->n_in < 2 || g->inputs.n != ctx->n_in || outputs + 1 < g->inputs.n ||
+      tl_node_get(ctx->m, ctx->node)->n_results != outputs - 1)
+    return tl_eval_fail(ctx, "operands, body and results do not fit together");
+  for (uint32_t i = 2; i < ctx->n_in; i++)
+    if (!ctx->in[i])
+      return tl_eval_fail(ctx, "operand %u, a loop-carried value, is missing", i);
   tl_status status = loop_open(&s, outputs + 1 - g->inputs.n);
   if (status == TL_OK)
     status = loop_run(&s);
@@ -325,18 +325,18 @@ tl_status tl_eval_loop(tl_eval *x) {
 static int64_t listed(tl_int_list list, uint32_t i) { return i < list.n ? list.at[i] : 0; }
 
 /* Copies slice `at` of t along an axis, without the axis. *out: the caller's to release. */
-static tl_status take_slice(tl_eval *x, const tl_host *t, uint32_t axis, uint64_t at,
+static tl_status take_slice(tl_eval *ctx, const tl_host *t, uint32_t axis, uint64_t at,
                             tl_host **out) {
   int64_t dims[TL_MAX_RANK];
   size_t size = tl_host_element_size((tl_dtype)t->dtype);
   if (!size)
-    return tl_eval_unsupported(x, "scan over sub-byte elements");
+    return tl_eval_unsupported(ctx, "scan over sub-byte elements");
   for (int i = 0, k = 0; i < t->rank; i++)
     if ((uint32_t)i != axis)
       dims[k++] = t->dims[i];
-  *out = tl_host_new(x->heap, (tl_dtype)t->dtype, t->rank - 1, dims);
+  *out = tl_host_new(ctx->heap, (tl_dtype)t->dtype, t->rank - 1, dims);
   if (!*out)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   around a = split_at(t->dims, t->rank, axis, size);
   uint64_t length = (uint64_t)t->dims[axis];
   for (uint64_t o = 0; o < a.outer && (*out)->n; o++)
@@ -355,19 +355,19 @@ typedef struct scan_axes {
 
 /* Resolves the axes of the scan inputs, which must have the same number of slices. */
 static tl_status scan_geometry(loop_state *s, scan_axes *a) {
-  tl_eval *x = s->x;
-  tl_int_list axes = tl_eval_ints(x, TL_SYM_scan_input_axes);
-  a->axis = tl_eval_scratch(x, a->inputs, sizeof *a->axis);
+  tl_eval *ctx = s->x;
+  tl_int_list axes = tl_eval_ints(ctx, TL_SYM_scan_input_axes);
+  a->axis = tl_eval_scratch(ctx, a->inputs, sizeof *a->axis);
   if (!a->axis)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (uint32_t i = 0; i < a->inputs; i++) {
-    TL_TRY(tl_eval_need_rank(x, a->states + i, 1, TL_MAX_RANK));
-    const tl_host *t = tl_eval_in(x, a->states + i);
-    TL_TRY(tl_eval_axis(x, listed(axes, i), t->rank, &a->axis[i]));
+    TL_TRY(tl_eval_need_rank(ctx, a->states + i, 1, TL_MAX_RANK));
+    const tl_host *t = tl_eval_in(ctx, a->states + i);
+    TL_TRY(tl_eval_axis(ctx, listed(axes, i), t->rank, &a->axis[i]));
     uint64_t length = (uint64_t)t->dims[a->axis[i]];
     if (i && length != a->length)
-      return tl_eval_fail(x, "scan inputs have %llu and %llu slices", (unsigned long long)a->length,
-                          (unsigned long long)length);
+      return tl_eval_fail(ctx, "scan inputs have %llu and %llu slices",
+                          (unsigned long long)a->length, (unsigned long long)length);
     a->length = length;
   }
   return TL_OK;
@@ -375,18 +375,19 @@ static tl_status scan_geometry(loop_state *s, scan_axes *a) {
 
 /* Directions other than 0 walk backwards; outputs are stacked in the order that theirs say. */
 static tl_status scan_run(loop_state *s, const scan_axes *a) {
-  tl_eval *x = s->x;
-  tl_int_list reverse = tl_eval_ints(x, TL_SYM_scan_input_directions);
-  tl_int_list out_axes = tl_eval_ints(x, TL_SYM_scan_output_axes);
-  tl_int_list out_reverse = tl_eval_ints(x, TL_SYM_scan_output_directions);
+  tl_eval *ctx = s->x;
+  tl_int_list reverse = tl_eval_ints(ctx, TL_SYM_scan_input_directions);
+  tl_int_list out_axes = tl_eval_ints(ctx, TL_SYM_scan_output_axes);
+  tl_int_list out_reverse = tl_eval_ints(ctx, TL_SYM_scan_output_directions);
   for (uint32_t i = 0; i < a->states; i++)
-    s->in[i] = tl_host_retain((tl_host *)(uintptr_t)tl_eval_in(x, i));
+    s->in[i] = tl_host_retain((tl_host *)(uintptr_t)tl_eval_in(ctx, i));
   for (uint64_t step = 0; step < a->length; step++) {
     for (uint32_t i = 0; i < a->inputs; i++) {
       uint64_t at = listed(reverse, i) ? a->length - 1 - step : step;
       tl_host_release(s->in[a->states + i]);
       s->in[a->states + i] = NULL;
-      TL_TRY(take_slice(x, tl_eval_in(x, a->states + i), a->axis[i], at, &s->in[a->states + i]));
+      TL_TRY(
+          take_slice(ctx, tl_eval_in(ctx, a->states + i), a->axis[i], at, &s->in[a->states + i]));
     }
     TL_TRY(loop_step(s));
     for (uint32_t i = 0; i < a->states; i++) {
@@ -395,7 +396,7 @@ static tl_status scan_run(loop_state *s, const scan_axes *a) {
     }
   }
   for (uint32_t i = 0; i < a->states; i++)
-    TL_TRY(tl_eval_pass(x, i, s->in[i]));
+    TL_TRY(tl_eval_pass(ctx, i, s->in[i]));
   for (uint32_t i = 0; i < s->n_scan; i++)
     TL_TRY(loop_stack(s, i, a->states + i, listed(out_axes, i), listed(out_reverse, i) != 0));
   return TL_OK;
@@ -403,20 +404,21 @@ static tl_status scan_run(loop_state *s, const scan_axes *a) {
 
 /* Operands and body inputs are states, then scan inputs; results and body outputs are states, then
  * slices. */
-tl_status tl_eval_scan(tl_eval *x) {
-  loop_state s = {.x = x, .body = tl_eval_body_attr(x, TL_SYM_body)};
-  int64_t inputs = tl_eval_int(x, TL_SYM_num_scan_inputs, 0);
-  if (!s.body || inputs < 1 || inputs > x->n_in)
-    return tl_eval_fail(x, "num_scan_inputs is %lld of %u operands", (long long)inputs, x->n_in);
-  scan_axes a = {.states = x->n_in - (uint32_t)inputs, .inputs = (uint32_t)inputs};
-  const tl_graph *g = tl_graph_get(x->m, s.body);
-  uint32_t outputs = tl_graph_n_outputs(x->m, g);
-  if (g->inputs.n != x->n_in || outputs < a.states ||
-      tl_node_get(x->m, x->node)->n_results != outputs)
-    return tl_eval_fail(x, "operands, body and results do not fit together");
+tl_status tl_eval_scan(tl_eval *ctx) {
+  loop_state s = {.x = ctx, .body = tl_eval_body_attr(ctx, TL_SYM_body)};
+  int64_t inputs = tl_eval_int(ctx, TL_SYM_num_scan_inputs, 0);
+  if (!s.body || inputs < 1 || inputs > ctx->n_in)
+    return tl_eval_fail(ctx, "num_scan_inputs is %lld of %u operands", (long long)inputs,
+                        ctx->n_in);
+  scan_axes a = {.states = ctx->n_in - (uint32_t)inputs, .inputs = (uint32_t)inputs};
+  const tl_graph *g = tl_graph_get(ctx->m, s.body);
+  uint32_t outputs = tl_graph_n_outputs(ctx->m, g);
+  if (g->inputs.n != ctx->n_in || outputs < a.states ||
+      tl_node_get(ctx->m, ctx->node)->n_results != outputs)
+    return tl_eval_fail(ctx, "operands, body and results do not fit together");
   for (uint32_t i = 0; i < a.states; i++)
-    if (!x->in[i])
-      return tl_eval_fail(x, "operand %u, an initial state, is missing", i);
+    if (!ctx->in[i])
+      return tl_eval_fail(ctx, "operand %u, an initial state, is missing", i);
   tl_status status = scan_geometry(&s, &a);
   if (status == TL_OK)
     status = loop_open(&s, outputs - a.states);
@@ -430,42 +432,42 @@ tl_status tl_eval_scan(tl_eval *x) {
 
 /* Operands that are no sequences are given to every iteration. */
 static tl_status map_run(loop_state *s, uint64_t length) {
-  tl_eval *x = s->x;
+  tl_eval *ctx = s->x;
   for (uint64_t k = 0; k < length; k++) {
-    for (uint32_t i = 0; i < x->n_in; i++) {
-      const tl_host *t = x->in[i];
+    for (uint32_t i = 0; i < ctx->n_in; i++) {
+      const tl_host *t = ctx->in[i];
       tl_host_release(s->in[i]);
       s->in[i] = tl_host_retain(t->kind == TL_HOST_SEQUENCE ? tl_host_item(t, k)
                                                             : (tl_host *)(uintptr_t)t);
     }
     TL_TRY(loop_step(s));
   }
-  tl_host **items = tl_eval_scratch(x, length, sizeof *items);
+  tl_host **items = tl_eval_scratch(ctx, length, sizeof *items);
   if (!items)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (uint32_t i = 0; i < s->n_scan; i++) {
     for (uint64_t k = 0; k < length; k++)
       items[k] = s->collected[k * s->n_scan + i];
-    x->out[i] = tl_host_sequence(x->heap, items, length);
-    if (!x->out[i])
-      return tl_eval_no_memory(x);
+    ctx->out[i] = tl_host_sequence(ctx->heap, items, length);
+    if (!ctx->out[i])
+      return tl_eval_no_memory(ctx);
   }
   return TL_OK;
 }
 
 /* Operand 0 is a sequence and tells the number of iterations. */
-tl_status tl_eval_sequence_map(tl_eval *x) {
-  loop_state s = {.x = x, .body = tl_eval_body_attr(x, TL_SYM_body)};
-  const tl_host *first = tl_eval_in(x, 0);
+tl_status tl_eval_sequence_map(tl_eval *ctx) {
+  loop_state s = {.x = ctx, .body = tl_eval_body_attr(ctx, TL_SYM_body)};
+  const tl_host *first = tl_eval_in(ctx, 0);
   if (!s.body || !first || first->kind != TL_HOST_SEQUENCE)
-    return tl_eval_fail(x, "operand 0 must be a sequence");
-  for (uint32_t i = 0; i < x->n_in; i++)
-    if (!x->in[i] || (x->in[i]->kind == TL_HOST_SEQUENCE && x->in[i]->n < first->n))
-      return tl_eval_fail(x, "operand %u has fewer elements than operand 0", i);
-  const tl_graph *g = tl_graph_get(x->m, s.body);
-  uint32_t outputs = tl_graph_n_outputs(x->m, g);
-  if (g->inputs.n != x->n_in || tl_node_get(x->m, x->node)->n_results != outputs)
-    return tl_eval_fail(x, "operands, body and results do not fit together");
+    return tl_eval_fail(ctx, "operand 0 must be a sequence");
+  for (uint32_t i = 0; i < ctx->n_in; i++)
+    if (!ctx->in[i] || (ctx->in[i]->kind == TL_HOST_SEQUENCE && ctx->in[i]->n < first->n))
+      return tl_eval_fail(ctx, "operand %u has fewer elements than operand 0", i);
+  const tl_graph *g = tl_graph_get(ctx->m, s.body);
+  uint32_t outputs = tl_graph_n_outputs(ctx->m, g);
+  if (g->inputs.n != ctx->n_in || tl_node_get(ctx->m, ctx->node)->n_results != outputs)
+    return tl_eval_fail(ctx, "operands, body and results do not fit together");
   tl_status status = loop_open(&s, outputs);
   if (status == TL_OK)
     status = map_run(&s, first->n);

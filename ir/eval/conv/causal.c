@@ -57,42 +57,46 @@ static bool same_dtype(const causal *c) {
 }
 
 /* Reads the operands and checks that they fit together. */
-static tl_status open_causal(tl_eval *x, causal *c) {
-  TL_TRY(tl_eval_need_rank(x, 0, 3, 3));
-  TL_TRY(tl_eval_need_rank(x, 1, 3, 3));
-  *c = (causal){
-      tl_eval_in(x, 0),         tl_eval_in(x, 1), tl_eval_in(x, 2), tl_eval_in(x, 3), NULL, NULL,
-      tl_eval_in(x, 1)->dims[2]};
+static tl_status open_causal(tl_eval *ctx, causal *c) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 3, 3));
+  TL_TRY(tl_eval_need_rank(ctx, 1, 3, 3));
+  *c = (causal){tl_eval_in(ctx, 0),
+                tl_eval_in(ctx, 1),
+                tl_eval_in(ctx, 2),
+                tl_eval_in(ctx, 3),
+                NULL,
+                NULL,
+                tl_eval_in(ctx, 1)->dims[2]};
   int64_t batch = c->x->dims[0], channels = c->x->dims[1];
   if (!same_dtype(c))
-    return tl_eval_unsupported(x, "a convolution of these types is not supported");
+    return tl_eval_unsupported(ctx, "a convolution of these types is not supported");
   if (c->weight->dims[0] != channels || c->weight->dims[1] != 1 || c->kernel < 1)
-    return tl_eval_fail(x, "the weight must be [%lld,1,k]", (long long)channels);
+    return tl_eval_fail(ctx, "the weight must be [%lld,1,k]", (long long)channels);
   if (c->bias && c->bias->n != (uint64_t)channels)
-    return tl_eval_fail(x, "the bias must have one number for each of %lld channels",
+    return tl_eval_fail(ctx, "the bias must have one number for each of %lld channels",
                         (long long)channels);
   const tl_host *past = c->past;
   if (past && (past->rank != 3 || past->dims[0] != batch || past->dims[1] != channels ||
                past->dims[2] != c->kernel - 1))
-    return tl_eval_fail(x, "past_state must be [%lld,%lld,%lld]", (long long)batch,
+    return tl_eval_fail(ctx, "past_state must be [%lld,%lld,%lld]", (long long)batch,
                         (long long)channels, (long long)(c->kernel - 1));
   return TL_OK;
 }
 
-tl_status tl_eval_causal_conv(tl_eval *x) {
+tl_status tl_eval_causal_conv(tl_eval *ctx) {
   causal c;
   tl_activation a;
-  if (tl_eval_int(x, TL_SYM_channels_last, 0) != 0 || tl_eval_int(x, TL_SYM_ndim, 1) != 1 ||
-      tl_eval_int(x, TL_SYM_state_window, 0) != 0 ||
-      (tl_eval_int(x, TL_SYM_dilation, 1) != 1 && tl_eval_int(x, TL_SYM_dilation, 1) != 0))
+  if (tl_eval_int(ctx, TL_SYM_channels_last, 0) != 0 || tl_eval_int(ctx, TL_SYM_ndim, 1) != 1 ||
+      tl_eval_int(ctx, TL_SYM_state_window, 0) != 0 ||
+      (tl_eval_int(ctx, TL_SYM_dilation, 1) != 1 && tl_eval_int(ctx, TL_SYM_dilation, 1) != 0))
     return tl_eval_unsupported(
-        x, "only one axis, channels first, without dilation or a window of states, is supported");
-  TL_TRY(tl_activation_read(x, &a));
-  TL_TRY(open_causal(x, &c));
+        ctx, "only one axis, channels first, without dilation or a window of states, is supported");
+  TL_TRY(tl_activation_read(ctx, &a));
+  TL_TRY(open_causal(ctx, &c));
   int64_t dims[3] = {c.x->dims[0], c.x->dims[1], c.kernel - 1};
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)c.x->dtype, c.x, &c.y));
-  TL_TRY(tl_eval_result(x, 1, (tl_dtype)c.x->dtype, 3, dims, &c.present));
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)c.x->dtype, c.x, &c.y));
+  TL_TRY(tl_eval_result(ctx, 1, (tl_dtype)c.x->dtype, 3, dims, &c.present));
   if (c.y->n || c.present->n)
-    tl_eval_for(x, (uint64_t)(dims[0] * dims[1]), 16, rows, &c);
-  return tl_activation_apply(x, &a, c.y);
+    tl_eval_for(ctx, (uint64_t)(dims[0] * dims[1]), 16, rows, &c);
+  return tl_activation_apply(ctx, &a, c.y);
 }

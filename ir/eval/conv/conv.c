@@ -19,12 +19,13 @@ static bool source_of(const tl_host *t, uint8_t *out) {
 
 /* Checks channels and groups. A weight is [M, C/group, k...], with taps_first [M, k...,
  * C/group]. */
-static tl_status read_channels(tl_eval *x, const tl_host *data, const tl_host *weight, tl_conv *c) {
-  int64_t group = tl_eval_int(x, TL_SYM_group, 1);
+static tl_status read_channels(tl_eval *ctx, const tl_host *data, const tl_host *weight,
+                               tl_conv *c) {
+  int64_t group = tl_eval_int(ctx, TL_SYM_group, 1);
   int64_t channels = data->dims[c->channels_last ? data->rank - 1 : 1];
   int64_t per_group = weight->dims[c->taps_first ? weight->rank - 1 : 1];
   if (group < 1 || channels % group || weight->dims[0] % group || channels / group != per_group)
-    return tl_eval_fail(x,
+    return tl_eval_fail(ctx,
                         "%lld channels in %lld groups do not fit a weight for %lld channels and "
                         "%lld results",
                         (long long)channels, (long long)group, (long long)per_group,
@@ -38,24 +39,24 @@ static tl_status read_channels(tl_eval *x, const tl_host *data, const tl_host *w
 
 /* Finds where a channels-last weight has its channels: at axis 1 or last, whichever size fits. The
  * op has no attribute for it. */
-static void guess_layout(tl_eval *x, const tl_host *data, const tl_host *weight, tl_conv *c) {
-  int64_t group = tl_eval_int(x, TL_SYM_group, 1), channels = data->dims[data->rank - 1];
+static void guess_layout(tl_eval *ctx, const tl_host *data, const tl_host *weight, tl_conv *c) {
+  int64_t group = tl_eval_int(ctx, TL_SYM_group, 1), channels = data->dims[data->rank - 1];
   int64_t per_group = group > 0 ? channels / group : 0;
   c->taps_first = weight->dims[1] != per_group && weight->dims[weight->rank - 1] == per_group;
 }
 
-tl_status tl_conv_open(tl_eval *x, uint32_t x_at, uint32_t w_at, bool channels_last, tl_conv *c) {
+tl_status tl_conv_open(tl_eval *ctx, uint32_t x_at, uint32_t w_at, bool channels_last, tl_conv *c) {
   *c = (tl_conv){.channels_last = channels_last};
-  TL_TRY(tl_eval_need_rank(x, x_at, 2, TL_MAX_RANK));
-  const tl_host *data = tl_eval_in(x, x_at), *weight = tl_eval_in(x, w_at);
-  TL_TRY(tl_eval_need_rank(x, w_at, data->rank, data->rank));
+  TL_TRY(tl_eval_need_rank(ctx, x_at, 2, TL_MAX_RANK));
+  const tl_host *data = tl_eval_in(ctx, x_at), *weight = tl_eval_in(ctx, w_at);
+  TL_TRY(tl_eval_need_rank(ctx, w_at, data->rank, data->rank));
   if (!source_of(data, &c->x_source) || !source_of(weight, &c->w_source))
-    return tl_eval_unsupported(x, "a convolution of these types is not supported");
+    return tl_eval_unsupported(ctx, "a convolution of these types is not supported");
   if (channels_last)
-    guess_layout(x, data, weight, c);
-  TL_TRY(read_channels(x, data, weight, c));
+    guess_layout(ctx, data, weight, c);
+  TL_TRY(read_channels(ctx, data, weight, c));
   int n = data->rank - 2;
-  TL_TRY(tl_window_open(x, n, data->dims + (channels_last ? 1 : 2),
+  TL_TRY(tl_window_open(ctx, n, data->dims + (channels_last ? 1 : 2),
                         weight->dims + (c->taps_first ? 1 : 2), &c->window));
   c->x = data->data;
   c->w = weight->data;
@@ -107,10 +108,10 @@ static void fill_range(void *user, uint64_t begin, uint64_t end) {
                f->c->window.out_plane, f->size);
 }
 
-void tl_conv_fill(const tl_eval *x, const tl_conv *c, const void *bias, size_t size) {
+void tl_conv_fill(const tl_eval *ctx, const tl_conv *c, const void *bias, size_t size) {
   filling f = {c, bias, size};
   int64_t n = c->batch * (c->channels_last ? c->window.out_plane : c->groups * c->out_channels);
-  tl_eval_for(x, (uint64_t)n, FILL_GRAIN, fill_range, &f);
+  tl_eval_for(ctx, (uint64_t)n, FILL_GRAIN, fill_range, &f);
 }
 
 /* ---- the two ways --------------------------------------------------------------------------- */
@@ -156,11 +157,11 @@ static void side_of_windows(const tl_conv *c, int64_t *at, uint64_t products, tl
 
 /* Computes the product of each image and group: [channels][windows], or with channels last
  * [windows][channels], so that the result is written in its own layout. */
-static tl_status by_product(tl_eval *x, const tl_conv *c) {
+static tl_status by_product(tl_eval *ctx, const tl_conv *c) {
   uint64_t products = (uint64_t)(c->batch * c->groups);
-  int64_t *at = tl_eval_scratch(x, products, 3 * sizeof *at);
+  int64_t *at = tl_eval_scratch(ctx, products, 3 * sizeof *at);
   if (!at)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   int64_t *at_w = at, *at_x = at + products, *at_y = at + 2 * products;
   int64_t plane = c->window.out_plane, channels = c->groups * c->out_channels;
   tl_gemm g = {.type = c->x_source == TL_CONV_F32   ? TL_GEMM_F32
@@ -180,46 +181,46 @@ static tl_status by_product(tl_eval *x, const tl_conv *c) {
     int64_t image = (int64_t)i / c->groups, group = (int64_t)i % c->groups;
     at_y[i] = image * channels * plane + group * c->out_channels * (c->channels_last ? 1 : plane);
   }
-  return tl_gemm_run(x, &g);
+  return tl_gemm_run(ctx, &g);
 }
 
 /* Few output channels would leave most rows of a tile empty. */
-tl_status tl_conv_run(tl_eval *x, const tl_conv *c) {
+tl_status tl_conv_run(tl_eval *ctx, const tl_conv *c) {
   if (c->batch == 0 || c->out_channels == 0 || c->window.out_plane == 0)
     return TL_OK;
   if (c->out_channels < FEW_CHANNELS && !c->channels_last) {
-    tl_conv_direct(x, c);
+    tl_conv_direct(ctx, c);
     return TL_OK;
   }
-  return by_product(x, c);
+  return by_product(ctx, c);
 }
 
 /* ---- Conv ----------------------------------------------------------------------------------- */
 
 /* The result begins as the bias, to which the products are added. */
-tl_status tl_conv_float(tl_eval *x, bool channels_last, tl_host **y) {
+tl_status tl_conv_float(tl_eval *ctx, bool channels_last, tl_host **y) {
   int64_t dims[TL_MAX_RANK];
   tl_conv c;
-  TL_TRY(tl_conv_open(x, 0, 1, channels_last, &c));
-  const tl_host *data = tl_eval_in(x, 0), *bias = tl_eval_in(x, 2);
+  TL_TRY(tl_conv_open(ctx, 0, 1, channels_last, &c));
+  const tl_host *data = tl_eval_in(ctx, 0), *bias = tl_eval_in(ctx, 2);
   if (c.x_source != c.w_source || (c.x_source != TL_CONV_F32 && c.x_source != TL_CONV_F64))
-    return tl_eval_unsupported(x, "a convolution of these types is not supported");
+    return tl_eval_unsupported(ctx, "a convolution of these types is not supported");
   if (bias && (bias->kind != TL_HOST_TENSOR || bias->dtype != data->dtype ||
                bias->n != (uint64_t)(c.groups * c.out_channels)))
-    return tl_eval_fail(x, "the bias does not have one number for each of %lld channels",
+    return tl_eval_fail(ctx, "the bias does not have one number for each of %lld channels",
                         (long long)(c.groups * c.out_channels));
   tl_conv_dims(&c, dims);
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)data->dtype, data->rank, dims, y));
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)data->dtype, data->rank, dims, y));
   if ((*y)->n == 0)
     return TL_OK;
   c.y = (*y)->data;
   c.accumulate = bias != NULL;
   if (bias)
-    tl_conv_fill(x, &c, bias->data, tl_host_element_size((tl_dtype)data->dtype));
-  return tl_conv_run(x, &c);
+    tl_conv_fill(ctx, &c, bias->data, tl_host_element_size((tl_dtype)data->dtype));
+  return tl_conv_run(ctx, &c);
 }
 
-tl_status tl_eval_conv(tl_eval *x) {
+tl_status tl_eval_conv(tl_eval *ctx) {
   tl_host *y;
-  return tl_conv_float(x, false, &y);
+  return tl_conv_float(ctx, false, &y);
 }

@@ -36,23 +36,23 @@ typedef struct tl_conv {
 /* Reads the sizes from operands x_at and w_at and the attributes of the node. x, w and their
  * sources are set, y is not. TL_INVALID_MODEL when the shapes do not fit, TL_UNSUPPORTED for other
  * dtypes. */
-tl_status tl_conv_open(tl_eval *x, uint32_t x_at, uint32_t w_at, bool channels_last,
+tl_status tl_conv_open(tl_eval *ctx, uint32_t x_at, uint32_t w_at, bool channels_last,
                        tl_conv *c) TL_NODISCARD;
 /* Gives the shape of the result, of operand x's rank. */
 void tl_conv_dims(const tl_conv *c, int64_t *dims);
 /* Computes y, whose shape tl_conv_dims gives. */
-tl_status tl_conv_run(tl_eval *x, const tl_conv *c) TL_NODISCARD;
+tl_status tl_conv_run(tl_eval *ctx, const tl_conv *c) TL_NODISCARD;
 /* Sets each channel of y to its bias. bias: one element a channel, of `size` bytes, 4 or 8. */
-void tl_conv_fill(const tl_eval *x, const tl_conv *c, const void *bias, size_t size);
+void tl_conv_fill(const tl_eval *ctx, const tl_conv *c, const void *bias, size_t size);
 
 /* Computes Conv for the node with floats: operands X, W, B. *y: result 0. */
-tl_status tl_conv_float(tl_eval *x, bool channels_last, tl_host **y) TL_NODISCARD;
+tl_status tl_conv_float(tl_eval *ctx, bool channels_last, tl_host **y) TL_NODISCARD;
 
 /* Packs windows of the input for the product; a tl_gemm_pack whose user is the tl_conv. */
 void tl_conv_pack_windows(const void *user, const tl_gemm_block *b, void *dst);
 /* Packs weights of 8-bit integers, less their zero points; the same. */
 void tl_conv_pack_weights(const void *user, const tl_gemm_block *b, void *dst);
 /* Computes y without a product; channels first only. */
-void tl_conv_direct(const tl_eval *x, const tl_conv *c);
+void tl_conv_direct(const tl_eval *ctx, const tl_conv *c);
 
 #endif

@@ -66,7 +66,7 @@ static void sample_rows(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* Multiplies the sampled windows of one image with the weights, all groups at once. */
-static tl_status multiply(tl_eval *x, const deform *d, int64_t *at) {
+static tl_status multiply(tl_eval *ctx, const deform *d, int64_t *at) {
   const tl_conv *c = &d->c;
   int64_t plane = c->window.out_plane, k = c->in_channels * c->window.taps;
   int64_t *at_a = at, *at_b = at + c->groups, *at_y = at + 2 * c->groups;
@@ -86,53 +86,53 @@ static tl_status multiply(tl_eval *x, const deform *d, int64_t *at) {
                .c_at = at_y,
                .c_stride = plane,
                .accumulate = true};
-  return tl_gemm_run(x, &g);
+  return tl_gemm_run(ctx, &g);
 }
 
 /* Checks the shape of offset (times = 2: a row and a column for each tap) or mask (1). */
-static tl_status check_map(tl_eval *x, const deform *d, const tl_host *t, int64_t times,
+static tl_status check_map(tl_eval *ctx, const deform *d, const tl_host *t, int64_t times,
                            const char *what) {
   int64_t dims[4] = {d->c.batch, 0, d->c.window.out[0], d->c.window.out[1]};
   if (__builtin_mul_overflow(d->offset_groups * times, d->c.window.taps, &dims[1]) ||
-      t->kind != TL_HOST_TENSOR || t->rank != 4 || t->dtype != tl_eval_in(x, 0)->dtype ||
+      t->kind != TL_HOST_TENSOR || t->rank != 4 || t->dtype != tl_eval_in(ctx, 0)->dtype ||
       memcmp(t->dims, dims, sizeof dims) != 0)
-    return tl_eval_fail(x, "%s must be [%lld,%lld,%lld,%lld] of the data's type", what,
+    return tl_eval_fail(ctx, "%s must be [%lld,%lld,%lld,%lld] of the data's type", what,
                         (long long)dims[0], (long long)dims[1], (long long)dims[2],
                         (long long)dims[3]);
   return TL_OK;
 }
 
-static tl_status open_deform(tl_eval *x, deform *d) {
-  TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
-  if (tl_eval_in(x, 0)->rank != 4)
-    return tl_eval_unsupported(x, "only images of two axes are supported");
-  TL_TRY(tl_conv_open(x, 0, 1, false, &d->c));
+static tl_status open_deform(tl_eval *ctx, deform *d) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 2, TL_MAX_RANK));
+  if (tl_eval_in(ctx, 0)->rank != 4)
+    return tl_eval_unsupported(ctx, "only images of two axes are supported");
+  TL_TRY(tl_conv_open(ctx, 0, 1, false, &d->c));
   if (d->c.x_source != d->c.w_source || d->c.x_source > TL_CONV_F64)
-    return tl_eval_unsupported(x, "a convolution of these types is not supported");
-  d->offset = tl_eval_in(x, 2);
-  d->mask = tl_eval_in(x, 4);
-  d->offset_groups = tl_eval_int(x, TL_SYM_offset_group, 1);
+    return tl_eval_unsupported(ctx, "a convolution of these types is not supported");
+  d->offset = tl_eval_in(ctx, 2);
+  d->mask = tl_eval_in(ctx, 4);
+  d->offset_groups = tl_eval_int(ctx, TL_SYM_offset_group, 1);
   int64_t channels = d->c.groups * d->c.in_channels;
   if (!d->offset || d->offset_groups < 1 || d->offset_groups > INT32_MAX ||
       channels % d->offset_groups)
-    return tl_eval_fail(x, "%lld channels do not fit offset_group %lld", (long long)channels,
+    return tl_eval_fail(ctx, "%lld channels do not fit offset_group %lld", (long long)channels,
                         (long long)d->offset_groups);
-  TL_TRY(check_map(x, d, d->offset, 2, "offset"));
-  return d->mask ? check_map(x, d, d->mask, 1, "mask") : TL_OK;
+  TL_TRY(check_map(ctx, d, d->offset, 2, "offset"));
+  return d->mask ? check_map(ctx, d, d->mask, 1, "mask") : TL_OK;
 }
 
 /* Makes y, which begins as the bias. */
-static tl_status start_result(tl_eval *x, deform *d, tl_host **y) {
+static tl_status start_result(tl_eval *ctx, deform *d, tl_host **y) {
   int64_t dims[TL_MAX_RANK];
-  const tl_host *bias = tl_eval_in(x, 3), *data = tl_eval_in(x, 0);
+  const tl_host *bias = tl_eval_in(ctx, 3), *data = tl_eval_in(ctx, 0);
   if (bias && (bias->kind != TL_HOST_TENSOR || bias->dtype != data->dtype ||
                bias->n != (uint64_t)(d->c.groups * d->c.out_channels)))
-    return tl_eval_fail(x, "the bias does not have one number for each channel");
+    return tl_eval_fail(ctx, "the bias does not have one number for each channel");
   tl_conv_dims(&d->c, dims);
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)data->dtype, 4, dims, y));
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)data->dtype, 4, dims, y));
   d->c.y = (*y)->data;
   if ((*y)->n && bias)
-    tl_conv_fill(x, &d->c, bias->data, tl_host_element_size((tl_dtype)data->dtype));
+    tl_conv_fill(ctx, &d->c, bias->data, tl_host_element_size((tl_dtype)data->dtype));
   else if ((*y)->n)
     memset((*y)->data, 0, (*y)->bytes);
   return TL_OK;
@@ -140,24 +140,24 @@ static tl_status start_result(tl_eval *x, deform *d, tl_host **y) {
 
 /* DeformConv: X, W, offset, B, mask. Images are done one by one to bound the memory of the
  * windows. */
-tl_status tl_eval_deform_conv(tl_eval *x) {
+tl_status tl_eval_deform_conv(tl_eval *ctx) {
   deform d = {0};
   tl_host *y;
-  TL_TRY(open_deform(x, &d));
-  TL_TRY(start_result(x, &d, &y));
+  TL_TRY(open_deform(ctx, &d));
+  TL_TRY(start_result(ctx, &d, &y));
   int64_t rows = d.c.groups * d.c.in_channels, total;
   if (y->n == 0 || rows == 0)
     return TL_OK;
   if (__builtin_mul_overflow(rows, d.c.window.taps, &rows) ||
       __builtin_mul_overflow(rows, d.c.window.out_plane, &total))
-    return tl_eval_fail(x, "the windows have more elements than can be counted");
-  int64_t *at = tl_eval_scratch(x, (uint64_t)d.c.groups, 3 * sizeof *at);
-  d.columns = tl_eval_scratch(x, (uint64_t)total, d.c.x_source == TL_CONV_F32 ? 4 : 8);
+    return tl_eval_fail(ctx, "the windows have more elements than can be counted");
+  int64_t *at = tl_eval_scratch(ctx, (uint64_t)d.c.groups, 3 * sizeof *at);
+  d.columns = tl_eval_scratch(ctx, (uint64_t)total, d.c.x_source == TL_CONV_F32 ? 4 : 8);
   if (!at || !d.columns)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (d.image = 0; d.image < d.c.batch; d.image++) {
-    tl_eval_for(x, (uint64_t)rows, 4, sample_rows, &d);
-    TL_TRY(multiply(x, &d, at));
+    tl_eval_for(ctx, (uint64_t)rows, 4, sample_rows, &d);
+    TL_TRY(multiply(ctx, &d, at));
   }
   return TL_OK;
 }

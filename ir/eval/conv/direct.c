@@ -79,7 +79,7 @@ static void channels(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-void tl_conv_direct(const tl_eval *x, const tl_conv *c) {
+void tl_conv_direct(const tl_eval *ctx, const tl_conv *c) {
   tl_conv own = *c;
-  tl_eval_for(x, (uint64_t)(c->batch * c->groups * c->out_channels), 1, channels, &own);
+  tl_eval_for(ctx, (uint64_t)(c->batch * c->groups * c->out_channels), 1, channels, &own);
 }

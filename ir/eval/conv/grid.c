@@ -152,9 +152,9 @@ static void sample_points(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* Names of both versions of the op are known. */
-static tl_status read_modes(tl_eval *x, grid_job *j) {
-  tl_sv mode = tl_eval_string(x, TL_SYM_mode), pad = tl_eval_string(x, TL_SYM_padding_mode);
-  j->align = tl_eval_int(x, TL_SYM_align_corners, 0) != 0;
+static tl_status read_modes(tl_eval *ctx, grid_job *j) {
+  tl_sv mode = tl_eval_string(ctx, TL_SYM_mode), pad = tl_eval_string(ctx, TL_SYM_padding_mode);
+  j->align = tl_eval_int(ctx, TL_SYM_align_corners, 0) != 0;
   if (!mode.n || tl_sv_is(mode, "linear") || tl_sv_is(mode, "bilinear"))
     j->mode = LINEAR;
   else if (tl_sv_is(mode, "nearest"))
@@ -162,7 +162,7 @@ static tl_status read_modes(tl_eval *x, grid_job *j) {
   else if (tl_sv_is(mode, "cubic") || tl_sv_is(mode, "bicubic"))
     j->mode = CUBIC;
   else
-    return tl_eval_fail(x, "attribute mode is '%.*s'", TL_SV_ARG(mode));
+    return tl_eval_fail(ctx, "attribute mode is '%.*s'", TL_SV_ARG(mode));
   if (!pad.n || tl_sv_is(pad, "zeros"))
     j->pad = ZEROS;
   else if (tl_sv_is(pad, "border"))
@@ -170,24 +170,24 @@ static tl_status read_modes(tl_eval *x, grid_job *j) {
   else if (tl_sv_is(pad, "reflection"))
     j->pad = REFLECTION;
   else
-    return tl_eval_fail(x, "attribute padding_mode is '%.*s'", TL_SV_ARG(pad));
+    return tl_eval_fail(ctx, "attribute padding_mode is '%.*s'", TL_SV_ARG(pad));
   return TL_OK;
 }
 
-tl_status tl_eval_grid_sample(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 3, TL_MAX_RANK));
-  const tl_host *in = tl_eval_in(x, 0);
-  TL_TRY(tl_eval_need_rank(x, 1, in->rank, in->rank));
-  grid_job j = {.in = in, .grid = tl_eval_in(x, 1), .axes = in->rank - 2};
+tl_status tl_eval_grid_sample(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 3, TL_MAX_RANK));
+  const tl_host *in = tl_eval_in(ctx, 0);
+  TL_TRY(tl_eval_need_rank(ctx, 1, in->rank, in->rank));
+  grid_job j = {.in = in, .grid = tl_eval_in(ctx, 1), .axes = in->rank - 2};
   int64_t dims[MOST_AXES + 2] = {in->dims[0], in->dims[1]};
-  TL_TRY(read_modes(x, &j));
+  TL_TRY(read_modes(ctx, &j));
   if (j.axes > MOST_AXES || !tl_cells_are_floats(in->dtype))
-    return tl_eval_unsupported(x,
+    return tl_eval_unsupported(ctx,
                                "samples are taken from f16, bf16, f32 or f64 data with at most "
                                "%d spatial axes",
                                MOST_AXES);
   if (j.grid->dims[0] != in->dims[0] || j.grid->dims[in->rank - 1] != j.axes)
-    return tl_eval_fail(x, "the grid does not fit the data");
+    return tl_eval_fail(ctx, "the grid does not fit the data");
   j.places = j.points = 1;
   for (int a = 0; a < j.axes; a++) {
     dims[2 + a] = j.grid->dims[1 + a];
@@ -195,13 +195,13 @@ tl_status tl_eval_grid_sample(tl_eval *x) {
     j.places *= (uint64_t)in->dims[2 + a];
   }
   j.channels = (uint64_t)in->dims[1];
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)in->dtype, in->rank, dims, &j.out));
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)in->dtype, in->rank, dims, &j.out));
   if (!j.out->n)
     return TL_OK;
   if (!j.places)
-    return tl_eval_fail(x, "the data has no elements to sample");
-  tl_eval_for(x, (uint64_t)in->dims[0] * j.points, WORK / (j.channels * 8 + 64) + 1, sample_points,
-              &j);
+    return tl_eval_fail(ctx, "the data has no elements to sample");
+  tl_eval_for(ctx, (uint64_t)in->dims[0] * j.points, WORK / (j.channels * 8 + 64) + 1,
+              sample_points, &j);
   return TL_OK;
 }
 
@@ -236,22 +236,22 @@ static void transform(const tl_host *theta, tl_host *out, int axes, bool align) 
   }
 }
 
-tl_status tl_eval_affine_grid(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 3, 3));
-  const tl_host *theta = tl_eval_in(x, 0);
+tl_status tl_eval_affine_grid(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 3, 3));
+  const tl_host *theta = tl_eval_in(ctx, 0);
   tl_int_list size;
-  TL_TRY(tl_eval_operand_ints(x, 1, &size));
+  TL_TRY(tl_eval_operand_ints(ctx, 1, &size));
   int axes = (int)size.n - 2;
   if (size.n < 4 || size.n > 5 || theta->dims[0] != size.at[0] || theta->dims[1] != axes ||
       theta->dims[2] != axes + 1)
-    return tl_eval_fail(x, "theta and size do not fit together");
+    return tl_eval_fail(ctx, "theta and size do not fit together");
   int64_t dims[MOST_AXES + 2] = {size.at[0]};
   for (int a = 0; a < axes; a++)
     dims[1 + a] = size.at[2 + a];
   dims[axes + 1] = axes;
   tl_host *out;
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)theta->dtype, axes + 2, dims, &out));
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)theta->dtype, axes + 2, dims, &out));
   if (out->n)
-    transform(theta, out, axes, tl_eval_int(x, TL_SYM_align_corners, 0) != 0);
+    transform(theta, out, axes, tl_eval_int(ctx, TL_SYM_align_corners, 0) != 0);
   return TL_OK;
 }

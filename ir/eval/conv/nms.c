@@ -94,55 +94,55 @@ static void select_class(suppression *s, uint64_t batch, uint64_t class) {
 }
 
 /* The results of all classes have room, since nobody knows how many are selected. */
-static tl_status make_room(tl_eval *x, suppression *s) {
+static tl_status make_room(tl_eval *ctx, suppression *s) {
   uint64_t all;
-  s->order = tl_eval_scratch(x, s->n, sizeof *s->order);
-  s->kept = tl_eval_scratch(x, s->most, sizeof *s->kept);
+  s->order = tl_eval_scratch(ctx, s->n, sizeof *s->order);
+  s->kept = tl_eval_scratch(ctx, s->most, sizeof *s->kept);
   if (__builtin_mul_overflow(s->batches * s->classes, s->most, &all))
-    return tl_eval_no_memory(x);
-  s->out = tl_eval_scratch(x, all, 3 * sizeof *s->out);
-  return s->order && s->kept && s->out ? TL_OK : tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
+  s->out = tl_eval_scratch(ctx, all, 3 * sizeof *s->out);
+  return s->order && s->kept && s->out ? TL_OK : tl_eval_no_memory(ctx);
 }
 
 /* Without max_output_boxes_per_class nothing is selected, as the standard says. */
-static tl_status read_limits(tl_eval *x, suppression *s, float *least) {
+static tl_status read_limits(tl_eval *ctx, suppression *s, float *least) {
   int64_t most;
   double overlap, score;
-  TL_TRY(tl_eval_operand_int(x, 2, 0, &most));
-  TL_TRY(tl_eval_operand_float(x, 3, 0, &overlap));
-  TL_TRY(tl_eval_operand_float(x, 4, 0, &score));
+  TL_TRY(tl_eval_operand_int(ctx, 2, 0, &most));
+  TL_TRY(tl_eval_operand_float(ctx, 3, 0, &overlap));
+  TL_TRY(tl_eval_operand_float(ctx, 4, 0, &score));
   if (!(overlap >= 0 && overlap <= 1))
-    return tl_eval_fail(x, "iou_threshold is %g, expected 0 to 1", overlap);
+    return tl_eval_fail(ctx, "iou_threshold is %g, expected 0 to 1", overlap);
   s->most = most < 0 ? 0 : (uint64_t)most > s->n ? s->n : (uint64_t)most;
   s->overlap = (float)overlap;
   *least = (float)score;
-  s->least = tl_eval_in(x, 4) ? least : NULL;
+  s->least = tl_eval_in(ctx, 4) ? least : NULL;
   return TL_OK;
 }
 
 /* boxes [B,N,4], scores [B,C,N] -> [selected,3]: batch, class, box. */
-tl_status tl_eval_nms(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 3, 3));
-  TL_TRY(tl_eval_need_rank(x, 1, 3, 3));
-  const tl_host *boxes = tl_eval_in(x, 0), *scores = tl_eval_in(x, 1);
+tl_status tl_eval_nms(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 3, 3));
+  TL_TRY(tl_eval_need_rank(ctx, 1, 3, 3));
+  const tl_host *boxes = tl_eval_in(ctx, 0), *scores = tl_eval_in(ctx, 1);
   if (boxes->dims[2] != 4 || boxes->dims[0] != scores->dims[0] || boxes->dims[1] != scores->dims[2])
-    return tl_eval_fail(x, "boxes and scores do not fit together");
+    return tl_eval_fail(ctx, "boxes and scores do not fit together");
   suppression s = {.boxes = boxes->data, .scores = scores->data};
   float least;
   s.batches = (uint64_t)scores->dims[0];
   s.classes = (uint64_t)scores->dims[1];
   s.n = (uint64_t)scores->dims[2];
-  s.center = tl_eval_int(x, TL_SYM_center_point_box, 0) != 0;
-  TL_TRY(read_limits(x, &s, &least));
+  s.center = tl_eval_int(ctx, TL_SYM_center_point_box, 0) != 0;
+  TL_TRY(read_limits(ctx, &s, &least));
   if (scores->n) {
-    TL_TRY(make_room(x, &s));
+    TL_TRY(make_room(ctx, &s));
     for (uint64_t b = 0; b < s.batches; b++)
       for (uint64_t c = 0; c < s.classes; c++)
         select_class(&s, b, c);
   }
   tl_host *out;
   int64_t dims[2] = {(int64_t)s.selected, 3};
-  TL_TRY(tl_eval_result(x, 0, TL_DTYPE_I64, 2, dims, &out));
+  TL_TRY(tl_eval_result(ctx, 0, TL_DTYPE_I64, 2, dims, &out));
   if (s.selected)
     memcpy(out->data, s.out, s.selected * 3 * sizeof *s.out);
   return TL_OK;

@@ -11,12 +11,12 @@ enum { WINDOW_GRAIN = 1 << 12 };
 /* ---- shared --------------------------------------------------------------------------------- */
 
 /* The attribute kernel_shape is needed, as pooling has no weight. */
-tl_status tl_pooling_open(tl_eval *x, bool channels_last, tl_pooling *p) {
+tl_status tl_pooling_open(tl_eval *ctx, bool channels_last, tl_pooling *p) {
   *p = (tl_pooling){.channels_last = channels_last};
-  TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
-  p->x = tl_eval_in(x, 0);
+  TL_TRY(tl_eval_need_rank(ctx, 0, 2, TL_MAX_RANK));
+  p->x = tl_eval_in(ctx, 0);
   int rank = p->x->rank;
-  TL_TRY(tl_window_open(x, rank - 2, p->x->dims + (channels_last ? 1 : 2), NULL, &p->window));
+  TL_TRY(tl_window_open(ctx, rank - 2, p->x->dims + (channels_last ? 1 : 2), NULL, &p->window));
   p->images = p->x->dims[0];
   p->channels = p->x->dims[channels_last ? rank - 1 : 1];
   p->place = channels_last ? p->channels : 1;
@@ -31,10 +31,10 @@ void tl_pooling_dims(const tl_pooling *p, int64_t *dims) {
     dims[i + (p->channels_last ? 1 : 2)] = p->window.out[i];
 }
 
-tl_status tl_pooling_result(tl_eval *x, tl_pooling *p) {
+tl_status tl_pooling_result(tl_eval *ctx, tl_pooling *p) {
   int64_t dims[TL_MAX_RANK];
   tl_pooling_dims(p, dims);
-  return tl_eval_result(x, 0, (tl_dtype)p->x->dtype, p->x->rank, dims, &p->y);
+  return tl_eval_result(ctx, 0, (tl_dtype)p->x->dtype, p->x->rank, dims, &p->y);
 }
 
 /* Channels are counted over all images; plane: elements of a channel. */
@@ -43,11 +43,11 @@ int64_t tl_pooling_base(const tl_pooling *p, int64_t i, int64_t plane) {
 }
 
 /* One item is one channel of one image. */
-void tl_pooling_for(const tl_eval *x, tl_pooling *p, tl_eval_range fn, void *user) {
+void tl_pooling_for(const tl_eval *ctx, tl_pooling *p, tl_eval_range fn, void *user) {
   if (p->window.out_plane == 0 || p->images == 0 || p->channels == 0)
     return;
   uint64_t grain = WINDOW_GRAIN / (uint64_t)p->window.out_plane + 1;
-  tl_eval_for(x, (uint64_t)(p->images * p->channels), grain, fn, user);
+  tl_eval_for(ctx, (uint64_t)(p->images * p->channels), grain, fn, user);
 }
 
 static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }
@@ -172,24 +172,24 @@ static void sum_channels(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* Pools operand 0. power: 0 for the mean, else that of the norm. */
-static tl_status sum(tl_eval *x, bool count_padding, int64_t power) {
+static tl_status sum(tl_eval *ctx, bool count_padding, int64_t power) {
   summing s = {.count_padding = count_padding, .power = power};
-  TL_TRY(tl_pooling_open(x, false, &s.p));
+  TL_TRY(tl_pooling_open(ctx, false, &s.p));
   if (s.p.x->dtype != TL_DTYPE_F32 && s.p.x->dtype != TL_DTYPE_F64)
-    return tl_eval_unsupported(x, "pooling of %s is not supported",
+    return tl_eval_unsupported(ctx, "pooling of %s is not supported",
                                tl_dtype_get((tl_dtype)s.p.x->dtype)->name);
-  TL_TRY(tl_pooling_result(x, &s.p));
-  tl_pooling_for(x, &s.p, sum_channels, &s);
+  TL_TRY(tl_pooling_result(ctx, &s.p));
+  tl_pooling_for(ctx, &s.p, sum_channels, &s);
   return TL_OK;
 }
 
-tl_status tl_eval_average_pool(tl_eval *x) {
-  return sum(x, tl_eval_int(x, TL_SYM_count_include_pad, 0) != 0, 0);
+tl_status tl_eval_average_pool(tl_eval *ctx) {
+  return sum(ctx, tl_eval_int(ctx, TL_SYM_count_include_pad, 0) != 0, 0);
 }
 
-tl_status tl_eval_lp_pool(tl_eval *x) {
-  int64_t p = tl_eval_int(x, TL_SYM_p, 2);
+tl_status tl_eval_lp_pool(tl_eval *ctx) {
+  int64_t p = tl_eval_int(ctx, TL_SYM_p, 2);
   if (p < 1)
-    return tl_eval_fail(x, "attribute p is %lld, expected at least 1", (long long)p);
-  return sum(x, false, p);
+    return tl_eval_fail(ctx, "attribute p is %lld, expected at least 1", (long long)p);
+  return sum(ctx, false, p);
 }

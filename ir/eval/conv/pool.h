@@ -17,17 +17,17 @@ typedef struct tl_pooling {
 } tl_pooling;
 
 /* Reads sizes from operand 0 and the attributes; y is not set. */
-tl_status tl_pooling_open(tl_eval *x, bool channels_last, tl_pooling *p) TL_NODISCARD;
+tl_status tl_pooling_open(tl_eval *ctx, bool channels_last, tl_pooling *p) TL_NODISCARD;
 /* Gives the shape of the result, of operand 0's rank. */
 void tl_pooling_dims(const tl_pooling *p, int64_t *dims);
 /* Makes result 0 with operand 0's dtype as p->y. */
-tl_status tl_pooling_result(tl_eval *x, tl_pooling *p) TL_NODISCARD;
+tl_status tl_pooling_result(tl_eval *ctx, tl_pooling *p) TL_NODISCARD;
 
 /* Returns the index of the first element of channel i, counted over all images, in a tensor whose
  * planes have `plane` places. */
 int64_t tl_pooling_base(const tl_pooling *p, int64_t i, int64_t plane);
 /* Calls fn for parts of the channels of all images, on the pool. */
-void tl_pooling_for(const tl_eval *x, tl_pooling *p, tl_eval_range fn, void *user);
+void tl_pooling_for(const tl_eval *ctx, tl_pooling *p, tl_eval_range fn, void *user);
 
 /* The taps that reach the input from some window of a run: along each axis from `low` to `high`,
  * both included. */

@@ -67,24 +67,24 @@ static void pool_range(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* GlobalAveragePool, GlobalMaxPool or GlobalLpPool, by ARG. */
-tl_status tl_eval_global_pool(tl_eval *x) {
+tl_status tl_eval_global_pool(tl_eval *ctx) {
   int64_t dims[TL_MAX_RANK];
-  whole w = {.kind = x->arg, .power = x->arg == POOL_NORM ? tl_eval_int(x, TL_SYM_p, 2) : 0};
-  TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
-  w.x = tl_eval_in(x, 0);
+  whole w = {.kind = ctx->arg, .power = ctx->arg == POOL_NORM ? tl_eval_int(ctx, TL_SYM_p, 2) : 0};
+  TL_TRY(tl_eval_need_rank(ctx, 0, 2, TL_MAX_RANK));
+  w.x = tl_eval_in(ctx, 0);
   if (w.x->dtype != TL_DTYPE_F32 && w.x->dtype != TL_DTYPE_F64)
-    return tl_eval_unsupported(x, "pooling of %s is not supported",
+    return tl_eval_unsupported(ctx, "pooling of %s is not supported",
                                tl_dtype_get((tl_dtype)w.x->dtype)->name);
   if (w.kind == POOL_NORM && w.power < 1)
-    return tl_eval_fail(x, "attribute p is %lld, expected at least 1", (long long)w.power);
+    return tl_eval_fail(ctx, "attribute p is %lld, expected at least 1", (long long)w.power);
   dims[0] = w.x->dims[0];
   dims[1] = w.x->dims[1];
   for (int i = 2; i < w.x->rank; i++)
     dims[i] = 1;
   if (!tl_eval_product(w.x->dims, 2, w.x->rank, &w.plane))
-    return tl_eval_fail(x, "a channel has more elements than can be counted");
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)w.x->dtype, w.x->rank, dims, &w.y));
-  tl_eval_for(x, w.y->n, w.plane > 0 ? ELEMENT_GRAIN / (uint64_t)w.plane + 1 : ELEMENT_GRAIN,
+    return tl_eval_fail(ctx, "a channel has more elements than can be counted");
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)w.x->dtype, w.x->rank, dims, &w.y));
+  tl_eval_for(ctx, w.y->n, w.plane > 0 ? ELEMENT_GRAIN / (uint64_t)w.plane + 1 : ELEMENT_GRAIN,
               pool_range, &w);
   return TL_OK;
 }

@@ -132,37 +132,37 @@ static void index_channels(void *user, uint64_t begin, uint64_t end) {
 /* ---- kernels -------------------------------------------------------------------------------- */
 
 /* Indices are computed on their own, and only when somebody uses them. */
-static tl_status max_pool(tl_eval *x, bool channels_last) {
-  maximum m = {.column_major = tl_eval_int(x, TL_SYM_storage_order, 0) != 0};
-  TL_TRY(tl_pooling_open(x, channels_last, &m.p));
+static tl_status max_pool(tl_eval *ctx, bool channels_last) {
+  maximum m = {.column_major = tl_eval_int(ctx, TL_SYM_storage_order, 0) != 0};
+  TL_TRY(tl_pooling_open(ctx, channels_last, &m.p));
   tl_dtype d = (tl_dtype)m.p.x->dtype;
   if (d != TL_DTYPE_F32 && d != TL_DTYPE_F64 && d != TL_DTYPE_U8 && d != TL_DTYPE_I8)
-    return tl_eval_unsupported(x, "pooling of %s is not supported", tl_dtype_get(d)->name);
-  TL_TRY(tl_pooling_result(x, &m.p));
-  tl_pooling_for(x, &m.p, max_channels, &m);
-  if (channels_last || !tl_eval_wants(x, 1))
+    return tl_eval_unsupported(ctx, "pooling of %s is not supported", tl_dtype_get(d)->name);
+  TL_TRY(tl_pooling_result(ctx, &m.p));
+  tl_pooling_for(ctx, &m.p, max_channels, &m);
+  if (channels_last || !tl_eval_wants(ctx, 1))
     return TL_OK;
-  TL_TRY(tl_eval_result_like(x, 1, TL_DTYPE_I64, m.p.y, &m.indices));
-  tl_pooling_for(x, &m.p, index_channels, &m);
+  TL_TRY(tl_eval_result_like(ctx, 1, TL_DTYPE_I64, m.p.y, &m.indices));
+  tl_pooling_for(ctx, &m.p, index_channels, &m);
   return TL_OK;
 }
 
-tl_status tl_eval_max_pool(tl_eval *x) { return max_pool(x, false); }
+tl_status tl_eval_max_pool(tl_eval *ctx) { return max_pool(ctx, false); }
 
-tl_status tl_eval_max_pool_nhwc(tl_eval *x) { return max_pool(x, true); }
+tl_status tl_eval_max_pool_nhwc(tl_eval *ctx) { return max_pool(ctx, true); }
 
 /* ---- MaxUnpool ------------------------------------------------------------------------------ */
 
 /* Computes the shape that a pooling with these attributes would have started from. */
-static tl_status unpooled(tl_eval *x, const tl_host *t, int64_t *dims) {
+static tl_status unpooled(tl_eval *ctx, const tl_host *t, int64_t *dims) {
   tl_windows w;
-  TL_TRY(tl_window_attributes(x, t->rank - 2, t->dims + 2, NULL, &w));
+  TL_TRY(tl_window_attributes(ctx, t->rank - 2, t->dims + 2, NULL, &w));
   dims[0] = t->dims[0];
   dims[1] = t->dims[1];
   for (int i = 0; i < w.n; i++) {
     int64_t last;
     if (__builtin_mul_overflow(w.in[i] - 1, w.stride[i], &last))
-      return tl_eval_fail(x, "spatial axis %d has %lld elements", i, (long long)w.in[i]);
+      return tl_eval_fail(ctx, "spatial axis %d has %lld elements", i, (long long)w.in[i]);
     dims[i + 2] = last + (w.kernel[i] - 1) * w.dilation[i] + 1 - w.begin[i] - w.end[i];
   }
   return TL_OK;
@@ -186,8 +186,8 @@ static int64_t place_of(int64_t index, int rank, const int64_t *pooled, const in
 }
 
 /* Elements that no index names are 0. */
-static tl_status scatter(tl_eval *x, const int64_t *pooled, tl_host *y) {
-  const tl_host *t = tl_eval_in(x, 0), *indices = tl_eval_in(x, 1);
+static tl_status scatter(tl_eval *ctx, const int64_t *pooled, tl_host *y) {
+  const tl_host *t = tl_eval_in(ctx, 0), *indices = tl_eval_in(ctx, 1);
   size_t size = tl_host_element_size((tl_dtype)t->dtype);
   if (y->n)
     memset(y->data, 0, y->bytes);
@@ -195,25 +195,25 @@ static tl_status scatter(tl_eval *x, const int64_t *pooled, tl_host *y) {
     int64_t index = ((const int64_t *)indices->data)[i];
     int64_t at = y->n ? place_of(index, t->rank, pooled, y->dims) : -1;
     if (at < 0)
-      return tl_eval_fail(x, "index %lld is outside the result", (long long)index);
+      return tl_eval_fail(ctx, "index %lld is outside the result", (long long)index);
     memcpy((char *)y->data + (size_t)at * size, (const char *)t->data + i * size, size);
   }
   return TL_OK;
 }
 
-tl_status tl_eval_max_unpool(tl_eval *x) {
+tl_status tl_eval_max_unpool(tl_eval *ctx) {
   int64_t dims[TL_MAX_RANK];
   tl_int_list shape;
   tl_host *y;
-  TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
-  const tl_host *t = tl_eval_in(x, 0), *indices = tl_eval_in(x, 1);
-  TL_TRY(unpooled(x, t, dims));
-  TL_TRY(tl_eval_operand_ints(x, 2, &shape));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 2, TL_MAX_RANK));
+  const tl_host *t = tl_eval_in(ctx, 0), *indices = tl_eval_in(ctx, 1);
+  TL_TRY(unpooled(ctx, t, dims));
+  TL_TRY(tl_eval_operand_ints(ctx, 2, &shape));
   if (!indices || indices->dtype != TL_DTYPE_I64 || indices->n != t->n)
-    return tl_eval_fail(x, "there must be one index for each of %llu elements",
+    return tl_eval_fail(ctx, "there must be one index for each of %llu elements",
                         (unsigned long long)t->n);
   if (shape.at && shape.n != (uint32_t)t->rank)
-    return tl_eval_fail(x, "output_shape has %u values, expected %d", shape.n, t->rank);
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)t->dtype, t->rank, shape.at ? shape.at : dims, &y));
-  return scatter(x, dims, y);
+    return tl_eval_fail(ctx, "output_shape has %u values, expected %d", shape.n, t->rank);
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)t->dtype, t->rank, shape.at ? shape.at : dims, &y));
+  return scatter(ctx, dims, y);
 }

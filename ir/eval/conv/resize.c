@@ -59,8 +59,8 @@ static void interpolate_last(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* Applies the taps of every axis in turn. *cells is replaced; dims become those of the result. */
-static tl_status interpolate_all(tl_eval *x, const tl_resize *r, const tl_taps *taps, int64_t *dims,
-                                 int rank, double **cells) {
+static tl_status interpolate_all(tl_eval *ctx, const tl_resize *r, const tl_taps *taps,
+                                 int64_t *dims, int rank, double **cells) {
   for (int a = 0; a < rank; a++) {
     if (taps[a].identity) /* the axis keeps its size and its elements */
       continue;
@@ -70,16 +70,16 @@ static tl_status interpolate_all(tl_eval *x, const tl_resize *r, const tl_taps *
     p.out_n = (uint64_t)dims[a];
     if (!tl_eval_product(dims, 0, rank, &n) || !tl_eval_product(dims, a + 1, rank, &inner) ||
         !tl_eval_product(dims, 0, a + 1, &outer))
-      return tl_eval_no_memory(x);
+      return tl_eval_no_memory(ctx);
     p.inner = (uint64_t)inner;
-    p.out = tl_eval_scratch(x, (uint64_t)n, sizeof *p.out);
+    p.out = tl_eval_scratch(ctx, (uint64_t)n, sizeof *p.out);
     if (!p.out)
-      return tl_eval_no_memory(x);
+      return tl_eval_no_memory(ctx);
     if (inner == 1)
-      tl_eval_for(x, (uint64_t)outer / p.out_n, WORK / (p.out_n * taps[a].n) + 1, interpolate_last,
-                  &p);
+      tl_eval_for(ctx, (uint64_t)outer / p.out_n, WORK / (p.out_n * taps[a].n) + 1,
+                  interpolate_last, &p);
     else
-      tl_eval_for(x, (uint64_t)outer, WORK / (p.inner * taps[a].n + 1) + 1, interpolate, &p);
+      tl_eval_for(ctx, (uint64_t)outer, WORK / (p.inner * taps[a].n + 1) + 1, interpolate, &p);
     *cells = p.out;
   }
   return TL_OK;
@@ -140,19 +140,20 @@ static bool can_interpolate(int dtype) {
 }
 
 /* Doubles all the way; rounding happens once, when results are stored. */
-static tl_status resize_smooth(tl_eval *x, const tl_resize *r, const tl_taps *taps, tl_host *out) {
-  const tl_host *in = tl_eval_in(x, 0);
+static tl_status resize_smooth(tl_eval *ctx, const tl_resize *r, const tl_taps *taps,
+                               tl_host *out) {
+  const tl_host *in = tl_eval_in(ctx, 0);
   int64_t dims[TL_MAX_RANK];
   if (!can_interpolate(in->dtype))
-    return tl_eval_unsupported(x, "elements of type %s cannot be interpolated",
+    return tl_eval_unsupported(ctx, "elements of type %s cannot be interpolated",
                                tl_dtype_get((tl_dtype)in->dtype)->name);
-  copying c = {in, out, tl_eval_scratch(x, in->n, sizeof *c.cells), r->antialias};
+  copying c = {in, out, tl_eval_scratch(ctx, in->n, sizeof *c.cells), r->antialias};
   if (!c.cells)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   memcpy(dims, in->dims, (size_t)in->rank * sizeof *dims);
-  tl_eval_for(x, in->n, WORK, load_range, &c);
-  TL_TRY(interpolate_all(x, r, taps, dims, in->rank, &c.cells));
-  tl_eval_for(x, out->n, WORK, store_range, &c);
+  tl_eval_for(ctx, in->n, WORK, load_range, &c);
+  TL_TRY(interpolate_all(ctx, r, taps, dims, in->rank, &c.cells));
+  tl_eval_for(ctx, out->n, WORK, store_range, &c);
   return TL_OK;
 }
 
@@ -195,12 +196,12 @@ static void copy_rows(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* Copies elements by the nearest index of each axis. */
-static tl_status resize_nearest(tl_eval *x, const tl_taps *taps, tl_host *out) {
-  const tl_host *in = tl_eval_in(x, 0);
+static tl_status resize_nearest(tl_eval *ctx, const tl_taps *taps, tl_host *out) {
+  const tl_host *in = tl_eval_in(ctx, 0);
   nearest_job j = {.in = in, .out = out, .taps = taps};
   j.size = tl_host_element_size((tl_dtype)in->dtype);
   if (!j.size)
-    return tl_eval_unsupported(x, "elements of type %s cannot be resized",
+    return tl_eval_unsupported(ctx, "elements of type %s cannot be resized",
                                tl_dtype_get((tl_dtype)in->dtype)->name);
   uint64_t step = 1;
   for (int a = in->rank - 1; a >= 0; a--) {
@@ -208,16 +209,16 @@ static tl_status resize_nearest(tl_eval *x, const tl_taps *taps, tl_host *out) {
     step *= (uint64_t)in->dims[a];
   }
   j.length = (uint64_t)out->dims[in->rank - 1];
-  tl_eval_for(x, out->n / j.length, WORK / j.length + 1, copy_rows, &j);
+  tl_eval_for(ctx, out->n / j.length, WORK / j.length + 1, copy_rows, &j);
   return TL_OK;
 }
 
 /* ---- cropping ------------------------------------------------------------------------------- */
 
 /* Gives the extrapolation value to result elements that lie outside of the operand. */
-static tl_status fill_outside(tl_eval *x, const tl_resize *r, const tl_taps *taps, tl_host *out) {
+static tl_status fill_outside(tl_eval *ctx, const tl_resize *r, const tl_taps *taps, tl_host *out) {
   if (!can_interpolate(out->dtype))
-    return tl_eval_unsupported(x, "elements of type %s cannot be extrapolated",
+    return tl_eval_unsupported(ctx, "elements of type %s cannot be extrapolated",
                                tl_dtype_get((tl_dtype)out->dtype)->name);
   double value = r->extrapolation;
   int64_t whole = to_integer(out->dtype, value, false);
@@ -235,25 +236,25 @@ static tl_status fill_outside(tl_eval *x, const tl_resize *r, const tl_taps *tap
   return TL_OK;
 }
 
-tl_status tl_eval_resize(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
-  const tl_host *in = tl_eval_in(x, 0);
+tl_status tl_eval_resize(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK));
+  const tl_host *in = tl_eval_in(ctx, 0);
   tl_resize r;
   tl_host *out;
-  TL_TRY(tl_resize_read(x, &r));
+  TL_TRY(tl_resize_read(ctx, &r));
   if (!in->rank) /* a scalar has no axis to resize */
-    return tl_eval_pass(x, 0, in);
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)in->dtype, in->rank, r.out, &out));
+    return tl_eval_pass(ctx, 0, in);
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)in->dtype, in->rank, r.out, &out));
   if (!out->n)
     return TL_OK;
   if (!in->n)
-    return tl_eval_fail(x, "an empty tensor cannot be resized to one that is not empty");
-  tl_taps *taps = tl_eval_scratch(x, (uint64_t)in->rank, sizeof *taps);
+    return tl_eval_fail(ctx, "an empty tensor cannot be resized to one that is not empty");
+  tl_taps *taps = tl_eval_scratch(ctx, (uint64_t)in->rank, sizeof *taps);
   if (!taps)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (int a = 0; a < in->rank; a++)
-    TL_TRY(tl_resize_taps(x, &r, a, in->dims[a], &taps[a]));
-  TL_TRY(r.mode == TL_RESIZE_NEAREST ? resize_nearest(x, taps, out)
-                                     : resize_smooth(x, &r, taps, out));
-  return r.map == TL_RESIZE_TF_CROP ? fill_outside(x, &r, taps, out) : TL_OK;
+    TL_TRY(tl_resize_taps(ctx, &r, a, in->dims[a], &taps[a]));
+  TL_TRY(r.mode == TL_RESIZE_NEAREST ? resize_nearest(ctx, taps, out)
+                                     : resize_smooth(ctx, &r, taps, out));
+  return r.map == TL_RESIZE_TF_CROP ? fill_outside(ctx, &r, taps, out) : TL_OK;
 }

@@ -53,7 +53,7 @@ typedef struct tl_taps {
 } tl_taps;
 
 /* Reads and checks attributes and operands of the node. TL_INVALID_MODEL. */
-tl_status tl_resize_read(tl_eval *x, tl_resize *r) TL_NODISCARD;
+tl_status tl_resize_read(tl_eval *ctx, tl_resize *r) TL_NODISCARD;
 /* Sets map and near from values of the attributes; false when one is not known. */
 bool tl_resize_modes(tl_sv map, tl_sv near, tl_resize *r);
 /* Returns the operand element that result element i is in nearest mode, along an axis of length
@@ -61,7 +61,7 @@ bool tl_resize_modes(tl_sv map, tl_sv near, tl_resize *r);
 int64_t tl_resize_nearest(const tl_resize *r, int axis, int64_t in, int64_t i);
 /* Makes the taps of an axis of length `in` > 0 and result length > 0, in scratch. TL_INVALID_MODEL,
  * TL_NO_MEMORY. */
-tl_status tl_resize_taps(tl_eval *x, const tl_resize *r, int axis, int64_t in,
+tl_status tl_resize_taps(tl_eval *ctx, const tl_resize *r, int axis, int64_t in,
                          tl_taps *taps) TL_NODISCARD;
 
 #endif

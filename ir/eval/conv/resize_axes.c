@@ -30,31 +30,31 @@ bool tl_resize_modes(tl_sv map, tl_sv near, tl_resize *r) {
 }
 
 /* Finds the attribute's value in a list that ends with NULL; 0 when it is not set. */
-static tl_status pick(tl_eval *x, tl_symbol name, const char *const *list, int *out) {
-  tl_sv v = tl_eval_string(x, name);
+static tl_status pick(tl_eval *ctx, tl_symbol name, const char *const *list, int *out) {
+  tl_sv v = tl_eval_string(ctx, name);
   *out = 0;
   if (!v.n)
     return TL_OK;
   *out = place_in(list, v);
   if (*out >= 0)
     return TL_OK;
-  return tl_eval_fail(x, "attribute %.*s is '%.*s'", TL_SV_ARG(tl_symbol_sv(&x->m->symbols, name)),
-                      TL_SV_ARG(v));
+  return tl_eval_fail(ctx, "attribute %.*s is '%.*s'",
+                      TL_SV_ARG(tl_symbol_sv(&ctx->m->symbols, name)), TL_SV_ARG(v));
 }
 
-static tl_status read_options(tl_eval *x, tl_resize *r) {
+static tl_status read_options(tl_eval *ctx, tl_resize *r) {
   static const char *const modes[] = {"nearest", "linear", "cubic", "bilinear", NULL};
   int mode, map, near;
-  TL_TRY(pick(x, TL_SYM_mode, modes, &mode));
-  TL_TRY(pick(x, TL_SYM_coordinate_transformation_mode, maps, &map));
-  TL_TRY(pick(x, TL_SYM_nearest_mode, nears, &near));
+  TL_TRY(pick(ctx, TL_SYM_mode, modes, &mode));
+  TL_TRY(pick(ctx, TL_SYM_coordinate_transformation_mode, maps, &map));
+  TL_TRY(pick(ctx, TL_SYM_nearest_mode, nears, &near));
   r->mode = mode == 3 ? TL_RESIZE_LINEAR : (tl_resize_mode)mode;
   r->map = (tl_resize_map)map;
   r->near = (tl_resize_near)near;
-  r->antialias = r->mode != TL_RESIZE_NEAREST && tl_eval_int(x, TL_SYM_antialias, 0) != 0;
-  r->exclude_outside = tl_eval_int(x, TL_SYM_exclude_outside, 0) != 0;
-  r->cubic_a = (double)tl_eval_float(x, TL_SYM_cubic_coeff_a, -0.75f);
-  r->extrapolation = (double)tl_eval_float(x, TL_SYM_extrapolation_value, 0);
+  r->antialias = r->mode != TL_RESIZE_NEAREST && tl_eval_int(ctx, TL_SYM_antialias, 0) != 0;
+  r->exclude_outside = tl_eval_int(ctx, TL_SYM_exclude_outside, 0) != 0;
+  r->cubic_a = (double)tl_eval_float(ctx, TL_SYM_cubic_coeff_a, -0.75f);
+  r->extrapolation = (double)tl_eval_float(ctx, TL_SYM_extrapolation_value, 0);
   return TL_OK;
 }
 
@@ -66,49 +66,49 @@ typedef struct chosen {
   uint32_t n;
 } chosen;
 
-static tl_status choose_axes(tl_eval *x, int rank, chosen *axes) {
-  tl_int_list list = tl_eval_ints(x, TL_SYM_axes);
+static tl_status choose_axes(tl_eval *ctx, int rank, chosen *axes) {
+  tl_int_list list = tl_eval_ints(ctx, TL_SYM_axes);
   bool seen[TL_MAX_RANK] = {false};
   axes->n = list.n ? list.n : (uint32_t)rank;
   if (axes->n > (uint32_t)rank)
-    return tl_eval_fail(x, "attribute axes has %u values for rank %d", axes->n, rank);
+    return tl_eval_fail(ctx, "attribute axes has %u values for rank %d", axes->n, rank);
   for (uint32_t i = 0; i < axes->n; i++) {
     axes->at[i] = i;
     if (list.n)
-      TL_TRY(tl_eval_axis(x, list.at[i], rank, &axes->at[i]));
+      TL_TRY(tl_eval_axis(ctx, list.at[i], rank, &axes->at[i]));
     if (seen[axes->at[i]])
-      return tl_eval_fail(x, "axis %u is given twice", axes->at[i]);
+      return tl_eval_fail(ctx, "axis %u is given twice", axes->at[i]);
     seen[axes->at[i]] = true;
   }
   return TL_OK;
 }
 
-static bool is_given(const tl_eval *x, uint32_t i) {
-  const tl_host *t = tl_eval_in(x, i);
+static bool is_given(const tl_eval *ctx, uint32_t i) {
+  const tl_host *t = tl_eval_in(ctx, i);
   return t && t->kind == TL_HOST_TENSOR && t->n;
 }
 
-static tl_status need_count(tl_eval *x, uint32_t i, uint64_t n) {
-  if (tl_eval_in(x, i)->n == n)
+static tl_status need_count(tl_eval *ctx, uint32_t i, uint64_t n) {
+  if (tl_eval_in(ctx, i)->n == n)
     return TL_OK;
-  return tl_eval_fail(x, "operand %u has %llu values, expected %llu", i,
-                      (unsigned long long)tl_eval_in(x, i)->n, (unsigned long long)n);
+  return tl_eval_fail(ctx, "operand %u has %llu values, expected %llu", i,
+                      (unsigned long long)tl_eval_in(ctx, i)->n, (unsigned long long)n);
 }
 
 /* Computes floor(in * scale) in float arithmetic, as shape inference and runtimes do: in double
  * some sizes would differ by one. */
-static tl_status by_scales(tl_eval *x, uint32_t operand, const chosen *axes, tl_resize *r) {
-  const tl_host *in = tl_eval_in(x, 0);
-  TL_TRY(need_count(x, operand, axes->n));
+static tl_status by_scales(tl_eval *ctx, uint32_t operand, const chosen *axes, tl_resize *r) {
+  const tl_host *in = tl_eval_in(ctx, 0);
+  TL_TRY(need_count(ctx, operand, axes->n));
   for (uint32_t i = 0; i < axes->n; i++) {
     uint32_t a = axes->at[i];
-    float scale = (float)tl_host_at(tl_eval_in(x, operand), i);
+    float scale = (float)tl_host_at(tl_eval_in(ctx, operand), i);
     if (!(scale > 0) || isinf(scale))
-      return tl_eval_fail(x, "scale %g is not a positive number", (double)scale);
+      return tl_eval_fail(ctx, "scale %g is not a positive number", (double)scale);
     float part = r->map == TL_RESIZE_TF_CROP ? (float)(r->to[a] - r->from[a]) : 1.0f;
     float size = floorf((float)in->dims[a] * part * scale);
     if (!(size >= 0 && size < 9.0e15f))
-      return tl_eval_fail(x, "axis %u would have %g elements", a, (double)size);
+      return tl_eval_fail(ctx, "axis %u would have %g elements", a, (double)size);
     r->scale[a] = (double)scale;
     r->out[a] = scale == 1.0f && part == 1.0f ? in->dims[a] : (int64_t)size;
   }
@@ -117,8 +117,8 @@ static tl_status by_scales(tl_eval *x, uint32_t operand, const chosen *axes, tl_
 
 /* Replaces the sizes by those that one scale for all axes gives: the largest ratio for not_smaller,
  * the least for not_larger. */
-static tl_status keep_ratio(tl_eval *x, const chosen *axes, bool larger, tl_resize *r) {
-  const tl_host *in = tl_eval_in(x, 0);
+static tl_status keep_ratio(tl_eval *ctx, const chosen *axes, bool larger, tl_resize *r) {
+  const tl_host *in = tl_eval_in(ctx, 0);
   float scale = 0;
   for (uint32_t i = 0; i < axes->n; i++) {
     float ratio = (float)r->out[axes->at[i]] / (float)in->dims[axes->at[i]];
@@ -128,7 +128,7 @@ static tl_status keep_ratio(tl_eval *x, const chosen *axes, bool larger, tl_resi
   for (uint32_t i = 0; i < axes->n; i++) {
     float size = floorf(scale * (float)in->dims[axes->at[i]] + 0.5f);
     if (!(size >= 0 && size < 9.0e15f))
-      return tl_eval_fail(x, "axis %u would have %g elements", axes->at[i], (double)size);
+      return tl_eval_fail(ctx, "axis %u would have %g elements", axes->at[i], (double)size);
     r->out[axes->at[i]] = (int64_t)size;
     r->scale[axes->at[i]] = (double)scale;
   }
@@ -136,58 +136,58 @@ static tl_status keep_ratio(tl_eval *x, const chosen *axes, bool larger, tl_resi
 }
 
 /* Reads sizes; the scales follow from them. */
-static tl_status by_sizes(tl_eval *x, const chosen *axes, tl_resize *r) {
+static tl_status by_sizes(tl_eval *ctx, const chosen *axes, tl_resize *r) {
   static const char *const policies[] = {"stretch", "not_larger", "not_smaller", NULL};
-  const tl_host *in = tl_eval_in(x, 0);
+  const tl_host *in = tl_eval_in(ctx, 0);
   int policy;
-  TL_TRY(need_count(x, 3, axes->n));
-  TL_TRY(pick(x, TL_SYM_keep_aspect_ratio_policy, policies, &policy));
+  TL_TRY(need_count(ctx, 3, axes->n));
+  TL_TRY(pick(ctx, TL_SYM_keep_aspect_ratio_policy, policies, &policy));
   for (uint32_t i = 0; i < axes->n; i++) {
     uint32_t a = axes->at[i];
-    int64_t size = tl_host_int_at(tl_eval_in(x, 3), i);
+    int64_t size = tl_host_int_at(tl_eval_in(ctx, 3), i);
     if (size < 0 || (size > 0 && in->dims[a] == 0))
-      return tl_eval_fail(x, "size %lld of axis %u is not possible", (long long)size, a);
+      return tl_eval_fail(ctx, "size %lld of axis %u is not possible", (long long)size, a);
     r->out[a] = size;
     r->scale[a] = in->dims[a] ? (double)size / (double)in->dims[a] : 1;
   }
-  return policy && in->n ? keep_ratio(x, axes, policy == 2, r) : TL_OK;
+  return policy && in->n ? keep_ratio(ctx, axes, policy == 2, r) : TL_OK;
 }
 
 /* The region of interest: all starts, then all ends. */
-static tl_status read_region(tl_eval *x, const chosen *axes, tl_resize *r) {
+static tl_status read_region(tl_eval *ctx, const chosen *axes, tl_resize *r) {
   if (r->map != TL_RESIZE_TF_CROP)
     return TL_OK;
-  if (!is_given(x, 1))
-    return tl_eval_fail(x, "tf_crop_and_resize needs the operand roi");
-  TL_TRY(need_count(x, 1, 2 * (uint64_t)axes->n));
+  if (!is_given(ctx, 1))
+    return tl_eval_fail(ctx, "tf_crop_and_resize needs the operand roi");
+  TL_TRY(need_count(ctx, 1, 2 * (uint64_t)axes->n));
   for (uint32_t i = 0; i < axes->n; i++) {
-    r->from[axes->at[i]] = tl_host_at(tl_eval_in(x, 1), i);
-    r->to[axes->at[i]] = tl_host_at(tl_eval_in(x, 1), axes->n + i);
+    r->from[axes->at[i]] = tl_host_at(tl_eval_in(ctx, 1), i);
+    r->to[axes->at[i]] = tl_host_at(tl_eval_in(ctx, 1), axes->n + i);
   }
   return TL_OK;
 }
 
-tl_status tl_resize_read(tl_eval *x, tl_resize *r) {
-  const tl_host *in = tl_eval_in(x, 0);
+tl_status tl_resize_read(tl_eval *ctx, tl_resize *r) {
+  const tl_host *in = tl_eval_in(ctx, 0);
   chosen axes;
   for (int i = 0; i < in->rank; i++) {
     r->out[i] = in->dims[i];
     r->scale[i] = r->to[i] = 1;
     r->from[i] = 0;
   }
-  TL_TRY(read_options(x, r));
-  TL_TRY(choose_axes(x, in->rank, &axes));
-  if (tl_node_get(x->m, x->node)->op == TL_OP_Upsample) {
+  TL_TRY(read_options(ctx, r));
+  TL_TRY(choose_axes(ctx, in->rank, &axes));
+  if (tl_node_get(ctx->m, ctx->node)->op == TL_OP_Upsample) {
     r->map = TL_RESIZE_ASYMMETRIC;
     r->near = TL_RESIZE_FLOOR;
-    return by_scales(x, 1, &axes, r);
+    return by_scales(ctx, 1, &axes, r);
   }
-  TL_TRY(read_region(x, &axes, r));
-  if (in->rank && is_given(x, 2) == is_given(x, 3))
-    return tl_eval_fail(x, "exactly one of scales and sizes must be given");
+  TL_TRY(read_region(ctx, &axes, r));
+  if (in->rank && is_given(ctx, 2) == is_given(ctx, 3))
+    return tl_eval_fail(ctx, "exactly one of scales and sizes must be given");
   if (!in->rank)
     return TL_OK;
-  return is_given(x, 2) ? by_scales(x, 2, &axes, r) : by_sizes(x, &axes, r);
+  return is_given(ctx, 2) ? by_scales(ctx, 2, &axes, r) : by_sizes(ctx, &axes, r);
 }
 
 /* ---- coordinates ---------------------------------------------------------------------------- */
@@ -290,20 +290,20 @@ static bool is_identity(const tl_taps *t, uint64_t out, int64_t in) {
   return true;
 }
 
-static tl_status make_room(tl_eval *x, const tl_resize *r, uint64_t out, tl_taps *t) {
+static tl_status make_room(tl_eval *ctx, const tl_resize *r, uint64_t out, tl_taps *t) {
   uint64_t all;
   if (__builtin_mul_overflow(out, t->n, &all))
-    return tl_eval_no_memory(x);
-  t->index = tl_eval_scratch(x, all, sizeof *t->index);
-  t->weight = r->mode == TL_RESIZE_NEAREST ? NULL : tl_eval_scratch(x, all, sizeof *t->weight);
-  t->outside = r->map == TL_RESIZE_TF_CROP ? tl_eval_scratch(x, out, sizeof *t->outside) : NULL;
+    return tl_eval_no_memory(ctx);
+  t->index = tl_eval_scratch(ctx, all, sizeof *t->index);
+  t->weight = r->mode == TL_RESIZE_NEAREST ? NULL : tl_eval_scratch(ctx, all, sizeof *t->weight);
+  t->outside = r->map == TL_RESIZE_TF_CROP ? tl_eval_scratch(ctx, out, sizeof *t->outside) : NULL;
   if (!t->index || (!t->weight && r->mode != TL_RESIZE_NEAREST) ||
       (!t->outside && r->map == TL_RESIZE_TF_CROP))
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   return TL_OK;
 }
 
-tl_status tl_resize_taps(tl_eval *x, const tl_resize *r, int axis, int64_t in, tl_taps *t) {
+tl_status tl_resize_taps(tl_eval *ctx, const tl_resize *r, int axis, int64_t in, tl_taps *t) {
   uint64_t out = (uint64_t)r->out[axis];
   double reach = r->mode == TL_RESIZE_CUBIC ? 2 : 1;
   double shrink = r->antialias && r->scale[axis] < 1 ? r->scale[axis] : 1;
@@ -311,10 +311,11 @@ tl_status tl_resize_taps(tl_eval *x, const tl_resize *r, int axis, int64_t in, t
   if (r->mode != TL_RESIZE_NEAREST) {
     double half = ceil(reach / shrink);
     if (!(half < 1e9))
-      return tl_eval_fail(x, "scale %g of axis %d is too small to antialias", r->scale[axis], axis);
+      return tl_eval_fail(ctx, "scale %g of axis %d is too small to antialias", r->scale[axis],
+                          axis);
     t->n = 2 * (uint64_t)half;
   }
-  TL_TRY(make_room(x, r, out, t));
+  TL_TRY(make_room(ctx, r, out, t));
   for (uint64_t i = 0; i < out; i++) {
     double at = coordinate(r, axis, (double)in, (double)i);
     if (!t->weight)

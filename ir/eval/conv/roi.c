@@ -113,51 +113,51 @@ static void align_planes(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* Images that do not exist would be read outside of the data. */
-static tl_status check_batches(tl_eval *x, const roi_job *j) {
+static tl_status check_batches(tl_eval *ctx, const roi_job *j) {
   for (uint64_t i = 0; i < (uint64_t)j->rois->dims[0]; i++)
     if (j->batch[i] < 0 || j->batch[i] >= j->in->dims[0])
-      return tl_eval_fail(x, "region %llu is of image %lld, there are %lld", (unsigned long long)i,
-                          (long long)j->batch[i], (long long)j->in->dims[0]);
+      return tl_eval_fail(ctx, "region %llu is of image %lld, there are %lld",
+                          (unsigned long long)i, (long long)j->batch[i], (long long)j->in->dims[0]);
   if (j->out->n && (!j->in->dims[2] || !j->in->dims[3]))
-    return tl_eval_fail(x, "the images are empty");
+    return tl_eval_fail(ctx, "the images are empty");
   return TL_OK;
 }
 
 /* output_half_pixel is the rule of the op's first version, without the offset. */
-static tl_status read_align(tl_eval *x, roi_job *j) {
-  tl_sv mode = tl_eval_string(x, TL_SYM_mode);
-  tl_sv map = tl_eval_string(x, TL_SYM_coordinate_transformation_mode);
+static tl_status read_align(tl_eval *ctx, roi_job *j) {
+  tl_sv mode = tl_eval_string(ctx, TL_SYM_mode);
+  tl_sv map = tl_eval_string(ctx, TL_SYM_coordinate_transformation_mode);
   j->max = tl_sv_is(mode, "max");
   if (mode.n && !j->max && !tl_sv_is(mode, "avg"))
-    return tl_eval_fail(x, "attribute mode is '%.*s'", TL_SV_ARG(mode));
+    return tl_eval_fail(ctx, "attribute mode is '%.*s'", TL_SV_ARG(mode));
   bool older = tl_sv_is(map, "output_half_pixel");
   if (map.n && !older && !tl_sv_is(map, "half_pixel"))
-    return tl_eval_fail(x, "attribute coordinate_transformation_mode is '%.*s'", TL_SV_ARG(map));
+    return tl_eval_fail(ctx, "attribute coordinate_transformation_mode is '%.*s'", TL_SV_ARG(map));
   j->offset = older ? 0 : 0.5;
-  j->samples = tl_eval_int(x, TL_SYM_sampling_ratio, 0);
+  j->samples = tl_eval_int(ctx, TL_SYM_sampling_ratio, 0);
   if (j->samples < 0 || j->samples > MOST_SAMPLES)
-    return tl_eval_fail(x, "sampling_ratio is %lld", (long long)j->samples);
+    return tl_eval_fail(ctx, "sampling_ratio is %lld", (long long)j->samples);
   return TL_OK;
 }
 
-tl_status tl_eval_roi_align(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 4, 4));
-  TL_TRY(tl_eval_need_rank(x, 1, 2, 2));
-  TL_TRY(tl_eval_need_rank(x, 2, 1, 1));
-  roi_job j = {.in = tl_eval_in(x, 0), .rois = tl_eval_in(x, 1)};
+tl_status tl_eval_roi_align(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 4, 4));
+  TL_TRY(tl_eval_need_rank(ctx, 1, 2, 2));
+  TL_TRY(tl_eval_need_rank(ctx, 2, 1, 1));
+  roi_job j = {.in = tl_eval_in(ctx, 0), .rois = tl_eval_in(ctx, 1)};
   tl_int_list batch;
-  TL_TRY(read_align(x, &j));
-  TL_TRY(tl_eval_operand_ints(x, 2, &batch));
+  TL_TRY(read_align(ctx, &j));
+  TL_TRY(tl_eval_operand_ints(ctx, 2, &batch));
   j.batch = batch.at;
-  j.scale = (double)tl_eval_float(x, TL_SYM_spatial_scale, 1);
-  int64_t dims[4] = {j.rois->dims[0], j.in->dims[1], tl_eval_int(x, TL_SYM_output_height, 1),
-                     tl_eval_int(x, TL_SYM_output_width, 1)};
+  j.scale = (double)tl_eval_float(ctx, TL_SYM_spatial_scale, 1);
+  int64_t dims[4] = {j.rois->dims[0], j.in->dims[1], tl_eval_int(ctx, TL_SYM_output_height, 1),
+                     tl_eval_int(ctx, TL_SYM_output_width, 1)};
   if (j.rois->dims[1] != 4 || batch.n != (uint64_t)j.rois->dims[0] || dims[2] < 1 || dims[3] < 1)
-    return tl_eval_fail(x, "regions, batch indices and result size do not fit together");
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)j.in->dtype, 4, dims, &j.out));
-  TL_TRY(check_batches(x, &j));
+    return tl_eval_fail(ctx, "regions, batch indices and result size do not fit together");
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)j.in->dtype, 4, dims, &j.out));
+  TL_TRY(check_batches(ctx, &j));
   if (j.out->n)
-    tl_eval_for(x, (uint64_t)dims[0] * (uint64_t)dims[1], 4, align_planes, &j);
+    tl_eval_for(ctx, (uint64_t)dims[0] * (uint64_t)dims[1], 4, align_planes, &j);
   return TL_OK;
 }
 
@@ -210,24 +210,24 @@ static void pool_planes(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* MaxRoiPool; rois: [R,5] of image, left, top, right, bottom. */
-tl_status tl_eval_max_roi_pool(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 4, 4));
-  TL_TRY(tl_eval_need_rank(x, 1, 2, 2));
-  roi_job j = {.in = tl_eval_in(x, 0), .rois = tl_eval_in(x, 1)};
-  tl_int_list pooled = tl_eval_ints(x, TL_SYM_pooled_shape);
+tl_status tl_eval_max_roi_pool(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 4, 4));
+  TL_TRY(tl_eval_need_rank(ctx, 1, 2, 2));
+  roi_job j = {.in = tl_eval_in(ctx, 0), .rois = tl_eval_in(ctx, 1)};
+  tl_int_list pooled = tl_eval_ints(ctx, TL_SYM_pooled_shape);
   if (j.rois->dims[1] != 5 || pooled.n != 2 || pooled.at[0] < 1 || pooled.at[1] < 1)
-    return tl_eval_fail(x, "regions must have 5 values, pooled_shape two positive ones");
-  j.scale = (double)tl_eval_float(x, TL_SYM_spatial_scale, 1);
+    return tl_eval_fail(ctx, "regions must have 5 values, pooled_shape two positive ones");
+  j.scale = (double)tl_eval_float(ctx, TL_SYM_spatial_scale, 1);
   int64_t dims[4] = {j.rois->dims[0], j.in->dims[1], pooled.at[0], pooled.at[1]};
-  int64_t *batch = tl_eval_scratch(x, (uint64_t)dims[0], sizeof *batch);
+  int64_t *batch = tl_eval_scratch(ctx, (uint64_t)dims[0], sizeof *batch);
   if (!batch)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (uint64_t i = 0; i < (uint64_t)dims[0]; i++)
     batch[i] = tl_host_int_at(j.rois, i * 5);
   j.batch = batch;
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)j.in->dtype, 4, dims, &j.out));
-  TL_TRY(check_batches(x, &j));
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)j.in->dtype, 4, dims, &j.out));
+  TL_TRY(check_batches(ctx, &j));
   if (j.out->n)
-    tl_eval_for(x, (uint64_t)dims[0] * (uint64_t)dims[1], 4, pool_planes, &j);
+    tl_eval_for(ctx, (uint64_t)dims[0] * (uint64_t)dims[1], 4, pool_planes, &j);
   return TL_OK;
 }

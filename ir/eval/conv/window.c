@@ -6,52 +6,52 @@
 #define MAX_NUMBER INT64_C(0x7fffffff) /* for kernel, strides, dilations and pads */
 #define MAX_SIZE (INT64_C(1) << 40)    /* for an axis of the input */
 
-tl_status tl_window_list(tl_eval *x, tl_symbol name, uint32_t n, int64_t min, tl_int_list *out) {
-  *out = tl_eval_ints(x, name);
+tl_status tl_window_list(tl_eval *ctx, tl_symbol name, uint32_t n, int64_t min, tl_int_list *out) {
+  *out = tl_eval_ints(ctx, name);
   if (out->n == 0)
     out->at = NULL; /* exporters write an empty list for the default */
   if (!out->at)
     return TL_OK;
   if (out->n != n)
-    return tl_eval_fail(x, "attribute %.*s has %u values, expected %u",
-                        TL_SV_ARG(tl_sym(x->m, name)), out->n, n);
+    return tl_eval_fail(ctx, "attribute %.*s has %u values, expected %u",
+                        TL_SV_ARG(tl_sym(ctx->m, name)), out->n, n);
   for (uint32_t i = 0; i < n; i++)
     if (out->at[i] < min || out->at[i] > MAX_NUMBER)
-      return tl_eval_fail(x, "attribute %.*s: %lld is out of range", TL_SV_ARG(tl_sym(x->m, name)),
-                          (long long)out->at[i]);
+      return tl_eval_fail(ctx, "attribute %.*s: %lld is out of range",
+                          TL_SV_ARG(tl_sym(ctx->m, name)), (long long)out->at[i]);
   return TL_OK;
 }
 
 /* The weight tells the kernel where there is one; the attribute must agree. */
-static tl_status read_kernel(tl_eval *x, const int64_t *kernel, tl_windows *w) {
+static tl_status read_kernel(tl_eval *ctx, const int64_t *kernel, tl_windows *w) {
   tl_int_list list;
-  TL_TRY(tl_window_list(x, TL_SYM_kernel_shape, (uint32_t)w->n, 1, &list));
+  TL_TRY(tl_window_list(ctx, TL_SYM_kernel_shape, (uint32_t)w->n, 1, &list));
   if (!kernel && !list.at && w->n)
-    return tl_eval_fail(x, "attribute kernel_shape is missing");
+    return tl_eval_fail(ctx, "attribute kernel_shape is missing");
   for (int i = 0; i < w->n; i++) {
     w->kernel[i] = kernel ? kernel[i] : list.at[i];
     if (list.at && list.at[i] != w->kernel[i])
-      return tl_eval_fail(x, "kernel_shape is %lld along spatial axis %d, the weight has %lld",
+      return tl_eval_fail(ctx, "kernel_shape is %lld along spatial axis %d, the weight has %lld",
                           (long long)list.at[i], i, (long long)w->kernel[i]);
     if (w->kernel[i] < 1 || w->kernel[i] > MAX_NUMBER)
-      return tl_eval_fail(x, "a kernel of %lld along spatial axis %d is out of range",
+      return tl_eval_fail(ctx, "a kernel of %lld along spatial axis %d is out of range",
                           (long long)w->kernel[i], i);
   }
   return TL_OK;
 }
 
-tl_status tl_window_attributes(tl_eval *x, int n, const int64_t *in, const int64_t *kernel,
+tl_status tl_window_attributes(tl_eval *ctx, int n, const int64_t *in, const int64_t *kernel,
                                tl_windows *w) {
   tl_int_list strides, dilations, pads;
   *w = (tl_windows){.n = n};
-  TL_TRY(read_kernel(x, kernel, w));
-  TL_TRY(tl_window_list(x, TL_SYM_strides, (uint32_t)n, 1, &strides));
-  TL_TRY(tl_window_list(x, TL_SYM_dilations, (uint32_t)n, 1, &dilations));
-  TL_TRY(tl_window_list(x, TL_SYM_pads, 2 * (uint32_t)n, -MAX_NUMBER, &pads));
+  TL_TRY(read_kernel(ctx, kernel, w));
+  TL_TRY(tl_window_list(ctx, TL_SYM_strides, (uint32_t)n, 1, &strides));
+  TL_TRY(tl_window_list(ctx, TL_SYM_dilations, (uint32_t)n, 1, &dilations));
+  TL_TRY(tl_window_list(ctx, TL_SYM_pads, 2 * (uint32_t)n, -MAX_NUMBER, &pads));
   for (int i = 0; i < n; i++) {
     w->in[i] = in[i];
     if (in[i] > MAX_SIZE)
-      return tl_eval_fail(x, "spatial axis %d has %lld elements", i, (long long)in[i]);
+      return tl_eval_fail(ctx, "spatial axis %d has %lld elements", i, (long long)in[i]);
     w->stride[i] = strides.at ? strides.at[i] : 1;
     w->dilation[i] = dilations.at ? dilations.at[i] : 1;
     w->begin[i] = pads.at ? pads.at[i] : 0;
@@ -90,23 +90,23 @@ static void pad_same(tl_windows *w, int i, bool upper) {
   w->end[i] = total - w->begin[i];
 }
 
-tl_status tl_window_count(tl_eval *x, tl_windows *w) {
+tl_status tl_window_count(tl_eval *ctx, tl_windows *w) {
   if (!tl_eval_product(w->kernel, 0, w->n, &w->taps) ||
       !tl_eval_product(w->in, 0, w->n, &w->in_plane) ||
       !tl_eval_product(w->out, 0, w->n, &w->out_plane))
-    return tl_eval_fail(x, "a window would have more elements than can be counted");
+    return tl_eval_fail(ctx, "a window would have more elements than can be counted");
   return TL_OK;
 }
 
-tl_status tl_window_open(tl_eval *x, int n, const int64_t *in, const int64_t *kernel,
+tl_status tl_window_open(tl_eval *ctx, int n, const int64_t *in, const int64_t *kernel,
                          tl_windows *w) {
-  TL_TRY(tl_window_attributes(x, n, in, kernel, w));
-  tl_sv pad = tl_eval_string(x, TL_SYM_auto_pad);
-  bool ceil = tl_eval_int(x, TL_SYM_ceil_mode, 0) != 0;
+  TL_TRY(tl_window_attributes(ctx, n, in, kernel, w));
+  tl_sv pad = tl_eval_string(ctx, TL_SYM_auto_pad);
+  bool ceil = tl_eval_int(ctx, TL_SYM_ceil_mode, 0) != 0;
   bool upper = tl_sv_is(pad, "SAME_UPPER"), lower = tl_sv_is(pad, "SAME_LOWER");
   bool valid = tl_sv_is(pad, "VALID");
   if (!upper && !lower && !valid && pad.n && !tl_sv_is(pad, "NOTSET"))
-    return tl_eval_fail(x,
+    return tl_eval_fail(ctx,
                         "attribute auto_pad: '%.*s' is none of NOTSET, SAME_UPPER, SAME_LOWER, "
                         "VALID",
                         TL_SV_ARG(pad));
@@ -118,12 +118,12 @@ tl_status tl_window_open(tl_eval *x, int n, const int64_t *in, const int64_t *ke
     else
       w->out[i] = windows(w, i, ceil);
     if (w->out[i] < 0)
-      return tl_eval_fail(x,
+      return tl_eval_fail(ctx,
                           "a window of %lld does not fit the padded input of %lld along spatial "
                           "axis %d",
                           (long long)extent(w, i), (long long)(in[i] + w->begin[i] + w->end[i]), i);
   }
-  return tl_window_count(x, w);
+  return tl_window_count(ctx, w);
 }
 
 /* ---- runs and pieces ------------------------------------------------------------------------ */

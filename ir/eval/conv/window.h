@@ -24,18 +24,18 @@ typedef struct tl_windows {
 /* Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode, and computes `out`. in: n
  * sizes. kernel: n sizes; NULL: from the attribute, which then must be present.
  * TL_INVALID_MODEL. */
-tl_status tl_window_open(tl_eval *x, int n, const int64_t *in, const int64_t *kernel,
+tl_status tl_window_open(tl_eval *ctx, int n, const int64_t *in, const int64_t *kernel,
                          tl_windows *w) TL_NODISCARD;
 /* As tl_window_open, without the sizes that depend on the output: sets kernel, strides, dilations,
  * explicit pads and `in`. */
-tl_status tl_window_attributes(tl_eval *x, int n, const int64_t *in, const int64_t *kernel,
+tl_status tl_window_attributes(tl_eval *ctx, int n, const int64_t *in, const int64_t *kernel,
                                tl_windows *w) TL_NODISCARD;
 /* Reads a spatial list attribute of n values from `min` to 2^31 - 1; .at is NULL when it is absent
  * or empty. */
-tl_status tl_window_list(tl_eval *x, tl_symbol name, uint32_t n, int64_t min,
+tl_status tl_window_list(tl_eval *ctx, tl_symbol name, uint32_t n, int64_t min,
                          tl_int_list *out) TL_NODISCARD;
 /* Sets taps, in_plane and out_plane. TL_INVALID_MODEL when they cannot be counted. */
-tl_status tl_window_count(tl_eval *x, tl_windows *w) TL_NODISCARD;
+tl_status tl_window_count(tl_eval *ctx, tl_windows *w) TL_NODISCARD;
 
 /* Windows that are neighbours along the last axis. */
 typedef struct tl_window_run {

@@ -389,29 +389,29 @@ static bool can_cast(tl_dtype d) {
 }
 
 /* Reads round_mode, which matters for f8e8m0 (powers of two) only; ONNX's default is up. */
-static tl_status rounding_of(tl_eval *x, tl_e8m0_rounding *out) {
-  tl_sv mode = tl_eval_string(x, TL_SYM_round_mode);
+static tl_status rounding_of(tl_eval *ctx, tl_e8m0_rounding *out) {
+  tl_sv mode = tl_eval_string(ctx, TL_SYM_round_mode);
   *out = TL_E8M0_UP;
   if (tl_sv_is(mode, "down"))
     *out = TL_E8M0_DOWN;
   else if (tl_sv_is(mode, "nearest"))
     *out = TL_E8M0_NEAREST;
   else if (mode.n && !tl_sv_is(mode, "up"))
-    return tl_eval_fail(x, "round_mode is '%.*s', expected up, down or nearest", TL_SV_ARG(mode));
+    return tl_eval_fail(ctx, "round_mode is '%.*s', expected up, down or nearest", TL_SV_ARG(mode));
   return TL_OK;
 }
 
 /* The attributes are read even when they have no effect on this pair of types: a wrong value is an
  * error of the model. */
-tl_status tl_cast_to(tl_eval *x, const tl_host *from, tl_dtype to) {
-  cast c = {.x = x, .from = from, .saturate = tl_eval_int(x, TL_SYM_saturate, 1) != 0};
+tl_status tl_cast_to(tl_eval *ctx, const tl_host *from, tl_dtype to) {
+  cast c = {.x = ctx, .from = from, .saturate = tl_eval_int(ctx, TL_SYM_saturate, 1) != 0};
   if (from->dtype == to)
-    return tl_eval_pass(x, 0, from);
+    return tl_eval_pass(ctx, 0, from);
   if (!can_cast((tl_dtype)from->dtype) || !can_cast(to))
-    return tl_eval_unsupported(x, "%s cannot be cast to %s",
+    return tl_eval_unsupported(ctx, "%s cannot be cast to %s",
                                tl_dtype_get((tl_dtype)from->dtype)->name, tl_dtype_get(to)->name);
-  TL_TRY(rounding_of(x, &c.rounding));
-  TL_TRY(tl_eval_result_like(x, 0, to, from, &c.to));
+  TL_TRY(rounding_of(ctx, &c.rounding));
+  TL_TRY(tl_eval_result_like(ctx, 0, to, from, &c.to));
   if (is_packed(to) && c.to->bytes)
     memset(c.to->data, 0, c.to->bytes); /* unused bits of the last byte must be 0 */
   if (to == TL_DTYPE_STRING)
@@ -422,46 +422,46 @@ tl_status tl_cast_to(tl_eval *x, const tl_host *from, tl_dtype to) {
   return TL_OK;
 }
 
-static tl_status need_tensor(tl_eval *x, uint32_t i) {
-  const tl_host *t = tl_eval_in(x, i);
+static tl_status need_tensor(tl_eval *ctx, uint32_t i) {
+  const tl_host *t = tl_eval_in(ctx, i);
   if (!t || t->kind != TL_HOST_TENSOR)
-    return tl_eval_fail(x, "operand %u must be a tensor", i);
+    return tl_eval_fail(ctx, "operand %u must be a tensor", i);
   return TL_OK;
 }
 
-static tl_status target(tl_eval *x, tl_dtype *out) {
-  int64_t number = tl_eval_int(x, TL_SYM_to, 0);
+static tl_status target(tl_eval *ctx, tl_dtype *out) {
+  int64_t number = tl_eval_int(ctx, TL_SYM_to, 0);
   *out = tl_dtype_from_onnx(number);
   if (*out == TL_DTYPE_NONE)
-    return tl_eval_fail(x, "'to' is %lld, which is not an element type", (long long)number);
+    return tl_eval_fail(ctx, "'to' is %lld, which is not an element type", (long long)number);
   return TL_OK;
 }
 
-tl_status tl_eval_cast(tl_eval *x) {
+tl_status tl_eval_cast(tl_eval *ctx) {
   tl_dtype to;
-  TL_TRY(need_tensor(x, 0));
-  TL_TRY(target(x, &to));
-  return tl_cast_to(x, x->in[0], to);
+  TL_TRY(need_tensor(ctx, 0));
+  TL_TRY(target(ctx, &to));
+  return tl_cast_to(ctx, ctx->in[0], to);
 }
 
-tl_status tl_eval_cast_like(tl_eval *x) {
-  TL_TRY(need_tensor(x, 0));
-  TL_TRY(need_tensor(x, 1));
-  return tl_cast_to(x, x->in[0], (tl_dtype)x->in[1]->dtype);
+tl_status tl_eval_cast_like(tl_eval *ctx) {
+  TL_TRY(need_tensor(ctx, 0));
+  TL_TRY(need_tensor(ctx, 1));
+  return tl_cast_to(ctx, ctx->in[0], (tl_dtype)ctx->in[1]->dtype);
 }
 
 /* Copies the bytes; both types must have the same width. */
-tl_status tl_eval_bit_cast(tl_eval *x) {
+tl_status tl_eval_bit_cast(tl_eval *ctx) {
   tl_dtype to;
-  TL_TRY(need_tensor(x, 0));
-  TL_TRY(target(x, &to));
-  const tl_host *from = x->in[0];
+  TL_TRY(need_tensor(ctx, 0));
+  TL_TRY(target(ctx, &to));
+  const tl_host *from = ctx->in[0];
   unsigned bits = tl_dtype_get((tl_dtype)from->dtype)->bits;
   if (!bits || bits != tl_dtype_get(to)->bits)
-    return tl_eval_fail(x, "%s and %s differ in width", tl_dtype_get((tl_dtype)from->dtype)->name,
+    return tl_eval_fail(ctx, "%s and %s differ in width", tl_dtype_get((tl_dtype)from->dtype)->name,
                         tl_dtype_get(to)->name);
   tl_host *out;
-  TL_TRY(tl_eval_result_like(x, 0, to, from, &out));
+  TL_TRY(tl_eval_result_like(ctx, 0, to, from, &out));
   if (out->bytes)
     memcpy(out->data, from->data, out->bytes);
   return TL_OK;

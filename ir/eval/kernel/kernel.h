@@ -45,67 +45,69 @@ struct tl_eval {
 };
 
 /* Returns operand i, NULL when the node has none or leaves it out. */
-static inline const tl_host *tl_eval_in(const tl_eval *x, uint32_t i) {
-  return i < x->n_in ? x->in[i] : NULL;
+static inline const tl_host *tl_eval_in(const tl_eval *ctx, uint32_t i) {
+  return i < ctx->n_in ? ctx->in[i] : NULL;
 }
 
 /* Reports a fault of the model at the node and returns TL_INVALID_MODEL. The types and shapes of
  * the operands are appended to the message. */
-tl_status tl_eval_fail(tl_eval *x, const char *fmt, ...) TL_PRINTF(2, 3);
+tl_status tl_eval_fail(tl_eval *ctx, const char *fmt, ...) TL_PRINTF(2, 3);
 /* Reports a valid model that the kernel cannot compute, and returns TL_UNSUPPORTED. */
-tl_status tl_eval_unsupported(tl_eval *x, const char *fmt, ...) TL_PRINTF(2, 3);
+tl_status tl_eval_unsupported(tl_eval *ctx, const char *fmt, ...) TL_PRINTF(2, 3);
 /* Reports that memory is out, with the bytes of all live values, and returns TL_NO_MEMORY. */
-tl_status tl_eval_no_memory(tl_eval *x);
+tl_status tl_eval_no_memory(tl_eval *ctx);
 
 /* Makes result i, uninitialized, and returns it in *out for the kernel to fill; the driver owns it.
  * A result beyond x->n_out is an error of the kernel (TL_INTERNAL), but every result of the op
  * table exists: what the node does not name is dropped after the kernel, so a kernel need not ask
  * which optional results are wanted. Errors: TL_LIMIT beyond the memory limit, TL_INVALID_MODEL for
  * a negative dim or too many elements, TL_NO_MEMORY. */
-tl_status tl_eval_result(tl_eval *x, uint32_t i, tl_dtype dtype, int rank, const int64_t *dims,
+tl_status tl_eval_result(tl_eval *ctx, uint32_t i, tl_dtype dtype, int rank, const int64_t *dims,
                          tl_host **out) TL_NODISCARD;
 /* Makes result i with the shape of `like`; the rest is as in tl_eval_result. */
-tl_status tl_eval_result_like(tl_eval *x, uint32_t i, tl_dtype dtype, const tl_host *like,
+tl_status tl_eval_result_like(tl_eval *ctx, uint32_t i, tl_dtype dtype, const tl_host *like,
                               tl_host **out) TL_NODISCARD;
 /* Makes result i a view: the bytes of `of` in another shape with the same number of elements. */
-tl_status tl_eval_view(tl_eval *x, uint32_t i, const tl_host *of, int rank,
+tl_status tl_eval_view(tl_eval *ctx, uint32_t i, const tl_host *of, int rank,
                        const int64_t *dims) TL_NODISCARD;
 /* Makes result i an existing value, which it retains. */
-tl_status tl_eval_pass(tl_eval *x, uint32_t i, const tl_host *value) TL_NODISCARD;
+tl_status tl_eval_pass(tl_eval *ctx, uint32_t i, const tl_host *value) TL_NODISCARD;
 /* Returns true when result i has users; tells whether an optional result is worth computing. */
-bool tl_eval_wants(const tl_eval *x, uint32_t i);
+bool tl_eval_wants(const tl_eval *ctx, uint32_t i);
 
 /* Returns n * size bytes of scratch memory, uninitialized, which live until the kernel returns.
  * NULL on overflow, beyond the memory limit or without memory; not reported. */
-void *tl_eval_scratch(tl_eval *x, uint64_t n, size_t size);
+void *tl_eval_scratch(tl_eval *ctx, uint64_t n, size_t size);
 
 /* Returns an attribute of the node, or the op table's default, or `fallback`. */
-int64_t tl_eval_int(const tl_eval *x, tl_symbol name, int64_t fallback);
+int64_t tl_eval_int(const tl_eval *ctx, tl_symbol name, int64_t fallback);
 /* As tl_eval_int, for a float attribute. */
-float tl_eval_float(const tl_eval *x, tl_symbol name, float fallback);
+float tl_eval_float(const tl_eval *ctx, tl_symbol name, float fallback);
 /* As tl_eval_int, for a string attribute; empty when it is absent. */
-tl_sv tl_eval_string(const tl_eval *x, tl_symbol name);
+tl_sv tl_eval_string(const tl_eval *ctx, tl_symbol name);
 /* As tl_eval_int, for a list of integers; .at is NULL when it is absent. */
-tl_int_list tl_eval_ints(const tl_eval *x, tl_symbol name);
+tl_int_list tl_eval_ints(const tl_eval *ctx, tl_symbol name);
 
 /* Reads operand i, an integer tensor of any shape, as a list in scratch. Absent: .at NULL, n 0. */
-tl_status tl_eval_operand_ints(tl_eval *x, uint32_t i, tl_int_list *out) TL_NODISCARD;
+tl_status tl_eval_operand_ints(tl_eval *ctx, uint32_t i, tl_int_list *out) TL_NODISCARD;
 /* Reads the only element of operand i, `fallback` when it is absent. TL_INVALID_MODEL when the
  * operand has more or fewer than one element. */
-tl_status tl_eval_operand_int(tl_eval *x, uint32_t i, int64_t fallback, int64_t *out) TL_NODISCARD;
+tl_status tl_eval_operand_int(tl_eval *ctx, uint32_t i, int64_t fallback,
+                              int64_t *out) TL_NODISCARD;
 /* As tl_eval_operand_int, as a double. */
-tl_status tl_eval_operand_float(tl_eval *x, uint32_t i, double fallback, double *out) TL_NODISCARD;
+tl_status tl_eval_operand_float(tl_eval *ctx, uint32_t i, double fallback,
+                                double *out) TL_NODISCARD;
 
 /* Resolves an axis against rank; a negative one counts from the end. TL_INVALID_MODEL outside
  * [-rank, rank). */
-tl_status tl_eval_axis(tl_eval *x, int64_t axis, int rank, uint32_t *out) TL_NODISCARD;
+tl_status tl_eval_axis(tl_eval *ctx, int64_t axis, int rank, uint32_t *out) TL_NODISCARD;
 /* Checks that operand i is present, a tensor, and of a rank in [min, max]. */
-tl_status tl_eval_need_rank(tl_eval *x, uint32_t i, int min, int max) TL_NODISCARD;
+tl_status tl_eval_need_rank(tl_eval *ctx, uint32_t i, int min, int max) TL_NODISCARD;
 
 /* Broadcasts n operands by numpy's rules. *rank and dims: the shape of the result. strides[k]: for
  * operand k its steps in elements along the dims of the result, 0 along broadcast dims. dims and
  * each strides[k] have room for TL_MAX_RANK. */
-tl_status tl_eval_broadcast(tl_eval *x, const tl_host *const *operands, uint32_t n, int *rank,
+tl_status tl_eval_broadcast(tl_eval *ctx, const tl_host *const *operands, uint32_t n, int *rank,
                             int64_t *dims, int64_t (*strides)[TL_MAX_RANK]) TL_NODISCARD;
 /* Multiplies dims[from..to); false on overflow. Any dim of 0 gives 0, whatever the others are. */
 bool tl_eval_product(const int64_t *dims, int from, int to, int64_t *out);
@@ -114,18 +116,18 @@ bool tl_eval_product(const int64_t *dims, int from, int to, int64_t *out);
 typedef void (*tl_eval_range)(void *user, uint64_t begin, uint64_t end);
 /* Calls fn over parts of [0, n) that cover it once: on the pool when n is at least twice `grain`,
  * else once for the whole range on this thread. Returns when all parts are done. */
-void tl_eval_for(const tl_eval *x, uint64_t n, uint64_t grain, tl_eval_range fn, void *user);
+void tl_eval_for(const tl_eval *ctx, uint64_t n, uint64_t grain, tl_eval_range fn, void *user);
 
 /* Runs a body. inputs: one value per input of the body, borrowed. outputs: one per output, the
  * caller's to release. Values of the graphs around the body are visible to it. TL_LIMIT when bodies
  * nest too deep. */
-tl_status tl_eval_body(tl_eval *x, tl_graph_id body, tl_host *const *inputs, uint32_t n_inputs,
+tl_status tl_eval_body(tl_eval *ctx, tl_graph_id body, tl_host *const *inputs, uint32_t n_inputs,
                        tl_host **outputs, uint32_t n_outputs) TL_NODISCARD;
 /* Returns the body in a graph attribute, TL_NO_GRAPH when it is not set. */
-tl_graph_id tl_eval_body_attr(const tl_eval *x, tl_symbol name);
+tl_graph_id tl_eval_body_attr(const tl_eval *ctx, tl_symbol name);
 
 /* Checks the operands against the op table: number, presence, kinds, dtypes. The driver calls it
  * before each kernel. TL_INVALID_MODEL. */
-tl_status tl_eval_signature(tl_eval *x) TL_NODISCARD;
+tl_status tl_eval_signature(tl_eval *ctx) TL_NODISCARD;
 
 #endif

@@ -202,15 +202,15 @@ static void run_slots(void *user, uint64_t begin, uint64_t end) {
 
 /* Returns the number of slots. A slot is a share of the blocks with a buffer of its own. Four for
  * each thread balance the load; fewer when a slot would get too little work. */
-static uint64_t count_slots(const tl_eval *x, uint64_t blocks, uint64_t cells) {
-  uint64_t slots = x->pool ? 4 * (uint64_t)tl_pool_threads(x->pool) : 1;
+static uint64_t count_slots(const tl_eval *ctx, uint64_t blocks, uint64_t cells) {
+  uint64_t slots = ctx->pool ? 4 * (uint64_t)tl_pool_threads(ctx->pool) : 1;
   uint64_t worth = WORK_OF_A_SLOT / (cells + 1) + 1; /* blocks that a slot should have at least */
   if (slots > blocks / worth)
     slots = blocks / worth;
   return slots ? slots : 1;
 }
 
-tl_status tl_eval_lines(tl_eval *x, const tl_host *in, tl_lines g, tl_host *out,
+tl_status tl_eval_lines(tl_eval *ctx, const tl_host *in, tl_lines g, tl_host *out,
                         tl_line_work work) {
   lines_job j = {.in = in, .out = out, .g = g, .fn = work.fn, .user = work.user};
   if (!g.outer || !g.inner)
@@ -221,27 +221,27 @@ tl_status tl_eval_lines(tl_eval *x, const tl_host *in, tl_lines g, tl_host *out,
   if (__builtin_mul_overflow(g.outer, j.per_outer, &j.blocks) ||
       __builtin_mul_overflow(j.block, g.n, &j.cells) ||
       __builtin_add_overflow(j.cells, work.spare, &j.cells))
-    return tl_eval_no_memory(x);
-  j.slots = count_slots(x, j.blocks, j.cells);
+    return tl_eval_no_memory(ctx);
+  j.slots = count_slots(ctx, j.blocks, j.cells);
   if (__builtin_mul_overflow(j.slots, j.cells, &all))
-    return tl_eval_no_memory(x);
-  j.memory = tl_eval_scratch(x, all, sizeof *j.memory);
+    return tl_eval_no_memory(ctx);
+  j.memory = tl_eval_scratch(ctx, all, sizeof *j.memory);
   if (!j.memory)
-    return tl_eval_no_memory(x);
-  tl_eval_for(x, j.slots, 1, run_slots, &j);
+    return tl_eval_no_memory(ctx);
+  tl_eval_for(ctx, j.slots, 1, run_slots, &j);
   return TL_OK;
 }
 
-tl_status tl_eval_along(tl_eval *x, int64_t axis, tl_line_fn fn, void *user) {
-  TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
-  const tl_host *in = tl_eval_in(x, 0);
+tl_status tl_eval_along(tl_eval *ctx, int64_t axis, tl_line_fn fn, void *user) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK));
+  const tl_host *in = tl_eval_in(ctx, 0);
   uint32_t at;
   tl_host *out;
-  TL_TRY(tl_eval_axis(x, axis, in->rank ? in->rank : 1, &at)); /* a scalar is a line of one */
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)in->dtype, in, &out));
+  TL_TRY(tl_eval_axis(ctx, axis, in->rank ? in->rank : 1, &at)); /* a scalar is a line of one */
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)in->dtype, in, &out));
   if (!out->n)
     return TL_OK;
-  return tl_eval_lines(x, in, tl_lines_of(in, at, at + 1), out, (tl_line_work){fn, user, 0});
+  return tl_eval_lines(ctx, in, tl_lines_of(in, at, at + 1), out, (tl_line_work){fn, user, 0});
 }
 
 /* ---- broadcast operands --------------------------------------------------------------------- */
@@ -257,16 +257,16 @@ static bool repeats(const tl_host *t, const tl_host *over) {
                                                 (size_t)rest * sizeof *t->dims) == 0);
 }
 
-tl_status tl_spread_open(tl_eval *x, const tl_host *t, const tl_host *over, tl_spread *s) {
+tl_status tl_spread_open(tl_eval *ctx, const tl_host *t, const tl_host *over, tl_spread *s) {
   *s = (tl_spread){.t = t};
   if (!t)
     return TL_OK;
   const tl_host *both[2] = {over, t};
   int64_t strides[2][TL_MAX_RANK];
-  TL_TRY(tl_eval_broadcast(x, both, 2, &s->rank, s->dims, strides));
+  TL_TRY(tl_eval_broadcast(ctx, both, 2, &s->rank, s->dims, strides));
   if (s->rank != over->rank ||
       (s->rank && memcmp(s->dims, over->dims, (size_t)s->rank * sizeof *s->dims) != 0))
-    return tl_eval_fail(x, "an operand has a larger shape than the data that it applies to");
+    return tl_eval_fail(ctx, "an operand has a larger shape than the data that it applies to");
   memcpy(s->strides, strides[1], sizeof s->strides);
   s->periodic = repeats(t, over);
   return TL_OK;

@@ -58,7 +58,7 @@ typedef struct tl_line_work {
 /* Loads each line of `in`, calls work.fn and stores the cells as the same line of `out`. With out
  * NULL nothing is stored and fn keeps what it needs. Lines are divided among threads.
  * TL_NO_MEMORY. */
-tl_status tl_eval_lines(tl_eval *x, const tl_host *in, tl_lines g, tl_host *out,
+tl_status tl_eval_lines(tl_eval *ctx, const tl_host *in, tl_lines g, tl_host *out,
                         tl_line_work work) TL_NODISCARD;
 
 /* Returns the index of the first element of a line; the next ones are `inner` elements apart. */
@@ -68,7 +68,7 @@ static inline uint64_t tl_line_first(tl_lines g, uint64_t line) {
 
 /* Makes result 0 with the shape and dtype of operand 0 and runs fn over the lines along `axis`,
  * which may be negative. */
-tl_status tl_eval_along(tl_eval *x, int64_t axis, tl_line_fn fn, void *user) TL_NODISCARD;
+tl_status tl_eval_along(tl_eval *ctx, int64_t axis, tl_line_fn fn, void *user) TL_NODISCARD;
 
 /* An f32 or f64 operand broadcast to the shape of another tensor. */
 typedef struct tl_spread {
@@ -81,7 +81,7 @@ typedef struct tl_spread {
 
 /* Prepares t, which may be NULL, to be read in the shape of `over`. TL_INVALID_MODEL when it cannot
  * be broadcast to that shape. */
-tl_status tl_spread_open(tl_eval *x, const tl_host *t, const tl_host *over,
+tl_status tl_spread_open(tl_eval *ctx, const tl_host *t, const tl_host *over,
                          tl_spread *s) TL_NODISCARD;
 /* Loads elements [first, first + n) of the broadcast tensor. */
 void tl_spread_load(const tl_spread *s, uint64_t first, uint64_t n, double *cells);

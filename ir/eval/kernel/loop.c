@@ -119,30 +119,30 @@ static void walk_range(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-void tl_loop_run(const tl_eval *x, const tl_loop *l, tl_row row, const tl_loop_data *d,
+void tl_loop_run(const tl_eval *ctx, const tl_loop *l, tl_row row, const tl_loop_data *d,
                  bool threads) {
   walk w = {l, d, row};
   if (l->n)
-    tl_eval_for(x, l->n, threads ? TL_LOOP_GRAIN : l->n, walk_range, &w);
+    tl_eval_for(ctx, l->n, threads ? TL_LOOP_GRAIN : l->n, walk_range, &w);
 }
 
-tl_status tl_eval_need_tensors(tl_eval *x, uint32_t n) {
+tl_status tl_eval_need_tensors(tl_eval *ctx, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
-    const tl_host *t = tl_eval_in(x, i);
+    const tl_host *t = tl_eval_in(ctx, i);
     if (!t || t->kind != TL_HOST_TENSOR)
-      return tl_eval_fail(x, "operand %u must be a tensor", i);
+      return tl_eval_fail(ctx, "operand %u must be a tensor", i);
   }
   return TL_OK;
 }
 
-tl_status tl_eval_elementwise(tl_eval *x, const tl_host *const *operands, uint32_t n,
+tl_status tl_eval_elementwise(tl_eval *ctx, const tl_host *const *operands, uint32_t n,
                               tl_dtype result, tl_row row, const void *user) {
   int rank;
   int64_t dims[TL_MAX_RANK], strides[TL_LOOP_OPERANDS][TL_MAX_RANK];
   const int64_t *const each[] = {strides[0], strides[1], strides[2]};
-  TL_TRY(tl_eval_broadcast(x, operands, n, &rank, dims, strides));
+  TL_TRY(tl_eval_broadcast(ctx, operands, n, &rank, dims, strides));
   tl_host *out;
-  TL_TRY(tl_eval_result(x, 0, result, rank, dims, &out));
+  TL_TRY(tl_eval_result(ctx, 0, result, rank, dims, &out));
   tl_loop loop;
   tl_loop_data d = {.out = out->data, .out_size = tl_host_element_size(result), .user = user};
   for (uint32_t k = 0; k < n; k++) {
@@ -150,6 +150,6 @@ tl_status tl_eval_elementwise(tl_eval *x, const tl_host *const *operands, uint32
     d.in_size[k] = tl_host_element_size((tl_dtype)operands[k]->dtype);
   }
   tl_loop_plan(&loop, rank, dims, each, n);
-  tl_loop_run(x, &loop, row, &d, true);
+  tl_loop_run(ctx, &loop, row, &d, true);
   return TL_OK;
 }

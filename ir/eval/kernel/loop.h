@@ -41,15 +41,15 @@ void tl_loop_plan(tl_loop *l, int rank, const int64_t *dims, const int64_t *cons
                   uint32_t n_in);
 /* Runs `row` over all elements: on the pool when `threads` is set and the result is large, else on
  * this thread. */
-void tl_loop_run(const tl_eval *x, const tl_loop *l, tl_row row, const tl_loop_data *d,
+void tl_loop_run(const tl_eval *ctx, const tl_loop *l, tl_row row, const tl_loop_data *d,
                  bool threads);
 
 /* Broadcasts the operands, makes result 0 of type `result` and runs `row` over it. n at most
  * TL_LOOP_OPERANDS. TL_INVALID_MODEL when the shapes do not broadcast. */
-tl_status tl_eval_elementwise(tl_eval *x, const tl_host *const *operands, uint32_t n,
+tl_status tl_eval_elementwise(tl_eval *ctx, const tl_host *const *operands, uint32_t n,
                               tl_dtype result, tl_row row, const void *user);
 /* Checks that the first n operands are present and tensors. */
-tl_status tl_eval_need_tensors(tl_eval *x, uint32_t n);
+tl_status tl_eval_need_tensors(tl_eval *ctx, uint32_t n);
 
 /* The body of a row function of two operands: first the cases that compilers vectorise, then any
  * steps. EXPR is over a_ and b_; the operands are of type A and B, the result is of type O. */

@@ -10,21 +10,21 @@ static unsigned bits_of(const tl_host *t) { return tl_dtype_get((tl_dtype)t->dty
 /* True for types below a byte, whose elements have no address. */
 static bool is_packed(const tl_host *t) { return tl_host_element_size((tl_dtype)t->dtype) == 0; }
 
-tl_status tl_eval_units(tl_eval *x, uint32_t i, tl_units *out) {
-  const tl_host *t = tl_eval_in(x, i);
+tl_status tl_eval_units(tl_eval *ctx, uint32_t i, tl_units *out) {
+  const tl_host *t = tl_eval_in(ctx, i);
   if (!t || t->kind != TL_HOST_TENSOR)
-    return tl_eval_fail(x, "operand %u must be a tensor", i);
-  return tl_eval_units_of(x, t, out);
+    return tl_eval_fail(ctx, "operand %u must be a tensor", i);
+  return tl_eval_units_of(ctx, t, out);
 }
 
 /* Unpacks types below a byte. The first element is in the lowest bits of the first byte. */
-tl_status tl_eval_units_of(tl_eval *x, const tl_host *t, tl_units *out) {
+tl_status tl_eval_units_of(tl_eval *ctx, const tl_host *t, tl_units *out) {
   *out = (tl_units){t->data, tl_host_element_size((tl_dtype)t->dtype)};
   if (!is_packed(t))
     return TL_OK;
-  uint8_t *wide = tl_eval_scratch(x, t->n, 1);
+  uint8_t *wide = tl_eval_scratch(ctx, t->n, 1);
   if (!wide)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   /* `each` elements share a byte. */
   unsigned bits = bits_of(t), each = 8 / bits, mask = (1u << bits) - 1;
   for (uint64_t k = 0; k < t->n; k++)
@@ -34,16 +34,16 @@ tl_status tl_eval_units_of(tl_eval *x, const tl_host *t, tl_units *out) {
 }
 
 /* A packed result is made in scratch, a byte each, and packed by tl_eval_units_done. */
-tl_status tl_eval_units_result(tl_eval *x, uint32_t i, tl_dtype dtype, int rank,
+tl_status tl_eval_units_result(tl_eval *ctx, uint32_t i, tl_dtype dtype, int rank,
                                const int64_t *dims, tl_unit_result *out) {
-  TL_TRY(tl_eval_result(x, i, dtype, rank, dims, &out->t));
+  TL_TRY(tl_eval_result(ctx, i, dtype, rank, dims, &out->t));
   out->data = out->t->data;
   out->size = tl_host_element_size(dtype);
   if (out->size)
     return TL_OK;
   out->size = 1;
-  out->data = tl_eval_scratch(x, out->t->n, 1);
-  return out->data ? TL_OK : tl_eval_no_memory(x);
+  out->data = tl_eval_scratch(ctx, out->t->n, 1);
+  return out->data ? TL_OK : tl_eval_no_memory(ctx);
 }
 
 void tl_eval_units_done(const tl_unit_result *r) {
@@ -58,12 +58,12 @@ void tl_eval_units_done(const tl_unit_result *r) {
 }
 
 /* A fill is a move whose source step is 0. */
-void tl_eval_units_fill(const tl_eval *x, const tl_unit_result *r, uint64_t first, uint64_t n,
+void tl_eval_units_fill(const tl_eval *ctx, const tl_unit_result *r, uint64_t first, uint64_t n,
                         const char *unit) {
   tl_move v;
   tl_move_init(&v, r->data + first * r->size, unit, r->size);
   tl_move_add(&v, (int64_t)n, (int64_t)r->size, 0);
-  tl_move_run(x, &v);
+  tl_move_run(ctx, &v);
 }
 
 /* 16 bytes are the widest element. */
@@ -73,8 +73,8 @@ const char *tl_eval_zero_unit(tl_dtype dtype) {
   return dtype == TL_DTYPE_STRING ? (const char *)&empty : zero;
 }
 
-void tl_eval_units_clear(const tl_eval *x, const tl_unit_result *r) {
-  tl_eval_units_fill(x, r, 0, r->t->n, tl_eval_zero_unit((tl_dtype)r->t->dtype));
+void tl_eval_units_clear(const tl_eval *ctx, const tl_unit_result *r) {
+  tl_eval_units_fill(ctx, r, 0, r->t->n, tl_eval_zero_unit((tl_dtype)r->t->dtype));
 }
 
 /* ---- moves ---------------------------------------------------------------------------------- */
@@ -273,7 +273,7 @@ static void choose_step(tl_move *v, steps *t) {
 }
 
 /* Parts are large enough that handing them to threads is worth it. */
-void tl_move_run(const tl_eval *x, tl_move *v) {
+void tl_move_run(const tl_eval *ctx, tl_move *v) {
   if (v->empty)
     return;
   widen_elements(v);
@@ -286,7 +286,7 @@ void tl_move_run(const tl_eval *x, tl_move *v) {
   uint64_t n = t.bands;
   for (int i = 0; i < t.outer; i++)
     n *= (uint64_t)v->dim[i].n;
-  tl_eval_for(x, n, LEAST_BYTES / t.run + 1, take_steps, &t);
+  tl_eval_for(ctx, n, LEAST_BYTES / t.run + 1, take_steps, &t);
 }
 
 /* ---- boxes ---------------------------------------------------------------------------------- */
@@ -317,14 +317,14 @@ static bool is_whole(const tl_box *b, const tl_host *t) {
 
 /* The step of the destination is found by dividing the size of the box, which has no zero dim
  * here. */
-tl_status tl_eval_take_box(tl_eval *x, uint32_t i, const tl_units *from, const tl_box *b) {
-  const tl_host *t = x->in[0];
+tl_status tl_eval_take_box(tl_eval *ctx, uint32_t i, const tl_units *from, const tl_box *b) {
+  const tl_host *t = ctx->in[0];
   if (is_whole(b, t))
-    return tl_eval_pass(x, i, t);
+    return tl_eval_pass(ctx, i, t);
   tl_unit_result to;
   tl_move v;
   int64_t own[TL_MAX_RANK];
-  TL_TRY(tl_eval_units_result(x, i, (tl_dtype)t->dtype, t->rank, b->n, &to));
+  TL_TRY(tl_eval_units_result(ctx, i, (tl_dtype)t->dtype, t->rank, b->n, &to));
   if (!to.t->n)
     return TL_OK;
   tl_eval_strides(t, from->size, own);
@@ -335,13 +335,13 @@ tl_status tl_eval_take_box(tl_eval *x, uint32_t i, const tl_units *from, const t
     step /= b->n[k];
     tl_move_add(&v, b->n[k], step, b->n[k] > 1 ? b->step[k] * own[k] : 0);
   }
-  tl_move_run(x, &v);
+  tl_move_run(ctx, &v);
   tl_eval_units_done(&to);
   return TL_OK;
 }
 
 /* The box of the result is filled from consecutive elements. */
-void tl_eval_put_box(const tl_eval *x, const tl_unit_result *to, const char *from,
+void tl_eval_put_box(const tl_eval *ctx, const tl_unit_result *to, const char *from,
                      const tl_box *b) {
   tl_move v;
   int64_t own[TL_MAX_RANK], n;
@@ -356,26 +356,26 @@ void tl_eval_put_box(const tl_eval *x, const tl_unit_result *to, const char *fro
     step /= b->n[k];
     tl_move_add(&v, b->n[k], b->n[k] > 1 ? b->step[k] * own[k] : 0, step);
   }
-  tl_move_run(x, &v);
+  tl_move_run(ctx, &v);
 }
 
 /* ---- indices and axes ----------------------------------------------------------------------- */
 
 /* i64 indices, the usual case, are read directly: a call for each would cost more than the
  * check. */
-tl_status tl_eval_indices(tl_eval *x, uint32_t i, int64_t n, const int64_t **out) {
-  const tl_host *t = tl_eval_in(x, i);
+tl_status tl_eval_indices(tl_eval *ctx, uint32_t i, int64_t n, const int64_t **out) {
+  const tl_host *t = tl_eval_in(ctx, i);
   if (!t || t->kind != TL_HOST_TENSOR)
-    return tl_eval_fail(x, "operand %u must be a tensor", i);
-  int64_t *at = tl_eval_scratch(x, t->n, sizeof *at);
+    return tl_eval_fail(ctx, "operand %u must be a tensor", i);
+  int64_t *at = tl_eval_scratch(ctx, t->n, sizeof *at);
   if (!at)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   *out = at;
   bool wide = t->dtype == TL_DTYPE_I64;
   for (uint64_t k = 0; k < t->n; k++) {
     int64_t v = wide ? ((const int64_t *)t->data)[k] : tl_host_int_at(t, k);
     if (v < -n || v >= n)
-      return tl_eval_fail(x, "index %lld at %llu is outside [%lld, %lld]", (long long)v,
+      return tl_eval_fail(ctx, "index %lld at %llu is outside [%lld, %lld]", (long long)v,
                           (unsigned long long)k, -(long long)n, (long long)n - 1);
     at[k] = v < 0 ? v + n : v;
   }
@@ -383,13 +383,13 @@ tl_status tl_eval_indices(tl_eval *x, uint32_t i, int64_t n, const int64_t **out
 }
 
 /* Resolves one tuple to an element number within its batch item. */
-static tl_status resolve_tuple(tl_eval *x, const tl_host *t, uint64_t first, int depth,
+static tl_status resolve_tuple(tl_eval *ctx, const tl_host *t, uint64_t first, int depth,
                                const int64_t *dims, int64_t *place) {
   *place = 0;
   for (int i = 0; i < depth; i++) {
     int64_t v = tl_host_int_at(t, first + (uint64_t)i);
     if (v < -dims[i] || v >= dims[i])
-      return tl_eval_fail(x, "index %lld is outside [%lld, %lld]", (long long)v,
+      return tl_eval_fail(ctx, "index %lld is outside [%lld, %lld]", (long long)v,
                           -(long long)dims[i], (long long)dims[i] - 1);
     *place = *place * dims[i] + (v < 0 ? v + dims[i] : v);
   }
@@ -397,40 +397,40 @@ static tl_status resolve_tuple(tl_eval *x, const tl_host *t, uint64_t first, int
 }
 
 /* Tuples are the last axis of the indices; batch dims of both sides agree. */
-static tl_status check_tuples(tl_eval *x, uint32_t i, int rank, const int64_t *dims,
+static tl_status check_tuples(tl_eval *ctx, uint32_t i, int rank, const int64_t *dims,
                               int64_t batch) {
-  TL_TRY(tl_eval_need_rank(x, i, 1, TL_MAX_RANK));
-  const tl_host *t = x->in[i];
+  TL_TRY(tl_eval_need_rank(ctx, i, 1, TL_MAX_RANK));
+  const tl_host *t = ctx->in[i];
   int64_t depth = t->dims[t->rank - 1];
   int least = rank < t->rank ? rank : t->rank;
   if (batch < 0 || batch >= least)
-    return tl_eval_fail(x, "batch_dims %lld is outside [0, %d]", (long long)batch, least - 1);
+    return tl_eval_fail(ctx, "batch_dims %lld is outside [0, %d]", (long long)batch, least - 1);
   if (depth < 1 || depth > rank - batch)
-    return tl_eval_fail(x, "index tuples have %lld entries, the data has %d dims to index",
+    return tl_eval_fail(ctx, "index tuples have %lld entries, the data has %d dims to index",
                         (long long)depth, rank - (int)batch);
   for (int k = 0; k < batch; k++)
     if (dims[k] != t->dims[k])
-      return tl_eval_fail(x, "batch dim %d is %lld in the data and %lld in the indices", k,
+      return tl_eval_fail(ctx, "batch dim %d is %lld in the data and %lld in the indices", k,
                           (long long)dims[k], (long long)t->dims[k]);
   return TL_OK;
 }
 
-tl_status tl_eval_tuples(tl_eval *x, uint32_t i, int rank, const int64_t *dims, int64_t batch,
+tl_status tl_eval_tuples(tl_eval *ctx, uint32_t i, int rank, const int64_t *dims, int64_t batch,
                          tl_places *out) {
-  TL_TRY(check_tuples(x, i, rank, dims, batch));
-  const tl_host *t = x->in[i];
+  TL_TRY(check_tuples(ctx, i, rank, dims, batch));
+  const tl_host *t = ctx->in[i];
   int depth = (int)t->dims[t->rank - 1], inner = (int)batch + depth;
   int64_t run, slab, batches;
   uint64_t n = t->n / (uint64_t)depth;
-  int64_t *at = tl_eval_scratch(x, n, sizeof *at);
+  int64_t *at = tl_eval_scratch(ctx, n, sizeof *at);
   if (!at)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   if (!tl_eval_product(dims, inner, rank, &run) ||
       !tl_eval_product(dims, (int)batch, rank, &slab) ||
       !tl_eval_product(dims, 0, (int)batch, &batches))
-    return tl_eval_fail(x, "the data has more elements than can be counted");
+    return tl_eval_fail(ctx, "the data has more elements than can be counted");
   for (uint64_t k = 0; k < n; k++) {
-    TL_TRY(resolve_tuple(x, t, k * (uint64_t)depth, depth, dims + batch, &at[k]));
+    TL_TRY(resolve_tuple(ctx, t, k * (uint64_t)depth, depth, dims + batch, &at[k]));
     /* Batch item of the tuple, then the slice within the item. */
     at[k] = (int64_t)(k / (n / (uint64_t)batches)) * slab + at[k] * run;
   }
@@ -450,13 +450,13 @@ tl_around tl_eval_around(const tl_host *t, uint32_t axis) {
   return a;
 }
 
-tl_status tl_eval_mark_axes(tl_eval *x, tl_int_list axes, int rank, uint8_t *seen) {
+tl_status tl_eval_mark_axes(tl_eval *ctx, tl_int_list axes, int rank, uint8_t *seen) {
   memset(seen, 0, (size_t)rank);
   for (uint32_t i = 0; i < axes.n; i++) {
     uint32_t axis;
-    TL_TRY(tl_eval_axis(x, axes.at[i], rank, &axis));
+    TL_TRY(tl_eval_axis(ctx, axes.at[i], rank, &axis));
     if (seen[axis])
-      return tl_eval_fail(x, "axis %lld is given twice", (long long)axes.at[i]);
+      return tl_eval_fail(ctx, "axis %lld is given twice", (long long)axes.at[i]);
     seen[axis] = 1;
   }
   return TL_OK;

@@ -26,16 +26,16 @@ typedef struct tl_unit_result {
 
 /* Gives the elements of operand i, which must be a tensor. Types below a byte are unpacked into
  * scratch, all others are read in place. */
-tl_status tl_eval_units(tl_eval *x, uint32_t i, tl_units *out) TL_NODISCARD;
+tl_status tl_eval_units(tl_eval *ctx, uint32_t i, tl_units *out) TL_NODISCARD;
 /* As tl_eval_units, for any tensor. */
-tl_status tl_eval_units_of(tl_eval *x, const tl_host *t, tl_units *out) TL_NODISCARD;
+tl_status tl_eval_units_of(tl_eval *ctx, const tl_host *t, tl_units *out) TL_NODISCARD;
 /* Makes result i. Call tl_eval_units_done once its units are written. */
-tl_status tl_eval_units_result(tl_eval *x, uint32_t i, tl_dtype dtype, int rank,
+tl_status tl_eval_units_result(tl_eval *ctx, uint32_t i, tl_dtype dtype, int rank,
                                const int64_t *dims, tl_unit_result *out) TL_NODISCARD;
 /* Packs the units of a type below a byte into the result; does nothing for other types. */
 void tl_eval_units_done(const tl_unit_result *r);
 /* Writes one unit to the elements [first, first + n). */
-void tl_eval_units_fill(const tl_eval *x, const tl_unit_result *r, uint64_t first, uint64_t n,
+void tl_eval_units_fill(const tl_eval *ctx, const tl_unit_result *r, uint64_t first, uint64_t n,
                         const char *unit);
 
 /* A move of a box of elements from one strided place to another. Dims are added from the outermost
@@ -65,12 +65,12 @@ void tl_move_init(tl_move *v, char *dst, const char *src, size_t size);
 void tl_move_add(tl_move *v, int64_t n, int64_t dst, int64_t src);
 /* Moves all elements, on the pool when there are many. Destination elements must not overlap. v is
  * used up. */
-void tl_move_run(const tl_eval *x, tl_move *v);
+void tl_move_run(const tl_eval *ctx, tl_move *v);
 
 /* Returns a unit that is zero, false or the empty string; static memory. */
 const char *tl_eval_zero_unit(tl_dtype dtype);
 /* Writes zeros, false or empty strings to all elements. */
-void tl_eval_units_clear(const tl_eval *x, const tl_unit_result *r);
+void tl_eval_units_clear(const tl_eval *ctx, const tl_unit_result *r);
 
 /* Gives the bytes from one element to the next along each dim of a tensor that has elements. */
 void tl_eval_strides(const tl_host *t, size_t size, int64_t *strides);
@@ -86,15 +86,16 @@ typedef struct tl_box {
 void tl_box_whole(tl_box *b, const tl_host *t);
 /* Makes result i from the elements of operand 0 in the box; a view when that is all of it. from:
  * the units of operand 0. The box must lie inside. */
-tl_status tl_eval_take_box(tl_eval *x, uint32_t i, const tl_units *from,
+tl_status tl_eval_take_box(tl_eval *ctx, uint32_t i, const tl_units *from,
                            const tl_box *b) TL_NODISCARD;
 /* Writes dense units of the box's shape to the places of the box in the result. */
-void tl_eval_put_box(const tl_eval *x, const tl_unit_result *to, const char *from, const tl_box *b);
+void tl_eval_put_box(const tl_eval *ctx, const tl_unit_result *to, const char *from,
+                     const tl_box *b);
 
 /* Reads the integers of operand i as indices into a dim of size n. A negative index counts from the
  * end. *out: one per element, in [0, n), in scratch. TL_INVALID_MODEL for an index outside [-n,
  * n). */
-tl_status tl_eval_indices(tl_eval *x, uint32_t i, int64_t n, const int64_t **out) TL_NODISCARD;
+tl_status tl_eval_indices(tl_eval *ctx, uint32_t i, int64_t n, const int64_t **out) TL_NODISCARD;
 
 typedef struct tl_places {
   const int64_t *at; /* [n] in elements, in scratch */
@@ -105,7 +106,7 @@ typedef struct tl_places {
  * operand is a tuple, which names a slice of a tensor of the given shape. The first `batch` dims
  * are shared by both. *out: per tuple the first element of its slice. Checks ranks and every index.
  * TL_INVALID_MODEL. */
-tl_status tl_eval_tuples(tl_eval *x, uint32_t i, int rank, const int64_t *dims, int64_t batch,
+tl_status tl_eval_tuples(tl_eval *ctx, uint32_t i, int rank, const int64_t *dims, int64_t batch,
                          tl_places *out) TL_NODISCARD;
 
 /* A tensor seen as outer x axis x inner; the products fit, since the tensor exists. */
@@ -120,6 +121,6 @@ tl_around tl_eval_around(const tl_host *t, uint32_t axis);
 
 /* Resolves the axes of a list and sets seen[axis] to 1 for each, 0 for the others. seen: [rank].
  * TL_INVALID_MODEL when an axis is outside or named twice. */
-tl_status tl_eval_mark_axes(tl_eval *x, tl_int_list axes, int rank, uint8_t *seen) TL_NODISCARD;
+tl_status tl_eval_mark_axes(tl_eval *ctx, tl_int_list axes, int rank, uint8_t *seen) TL_NODISCARD;
 
 #endif

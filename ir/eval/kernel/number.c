@@ -4,13 +4,13 @@
 
 #include <math.h>
 
-tl_status tl_eval_number_result(tl_eval *x, uint32_t i, tl_dtype dtype, int rank,
+tl_status tl_eval_number_result(tl_eval *ctx, uint32_t i, tl_dtype dtype, int rank,
                                 const int64_t *dims, tl_host **out) {
   if (tl_dtype_is_float(dtype) && dtype != TL_DTYPE_F64)
     dtype = TL_DTYPE_F32;
   if (dtype != TL_DTYPE_BOOL && tl_dtype_get(dtype)->bits < 8)
-    return tl_eval_unsupported(x, "a result of type %s", tl_dtype_get(dtype)->name);
-  return tl_eval_result(x, i, dtype, rank, dims, out);
+    return tl_eval_unsupported(ctx, "a result of type %s", tl_dtype_get(dtype)->name);
+  return tl_eval_result(ctx, i, dtype, rank, dims, out);
 }
 
 /* Truncates v into [low, high]. high is 2^k - 1 and may not be exact in double, so the test is
@@ -49,13 +49,13 @@ void tl_store_number(tl_host *t, uint64_t i, double v) {
   }
 }
 
-tl_status tl_eval_dtype_attr(tl_eval *x, tl_symbol name, tl_dtype fallback, tl_dtype *out) {
-  const tl_attr *a = tl_node_attr_or_default(x->m, x->node, name);
+tl_status tl_eval_dtype_attr(tl_eval *ctx, tl_symbol name, tl_dtype fallback, tl_dtype *out) {
+  const tl_attr *a = tl_node_attr_or_default(ctx->m, ctx->node, name);
   *out = fallback;
   if (a && a->kind == TL_ATTR_INT)
     *out = tl_dtype_from_onnx(a->u.i);
   if (*out == TL_DTYPE_BOOL || tl_dtype_is_float(*out) || tl_dtype_is_integer(*out))
     return TL_OK;
-  return tl_eval_fail(x, "attribute %.*s does not name a type of numbers",
-                      TL_SV_ARG(tl_sym(x->m, name)));
+  return tl_eval_fail(ctx, "attribute %.*s does not name a type of numbers",
+                      TL_SV_ARG(tl_sym(ctx->m, name)));
 }

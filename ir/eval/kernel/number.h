@@ -7,14 +7,14 @@
 
 /* Makes result i of type dtype, or f32 for narrow floats (the kernel is `wide`, the driver rounds).
  * TL_UNSUPPORTED for types below a byte. */
-tl_status tl_eval_number_result(tl_eval *x, uint32_t i, tl_dtype dtype, int rank,
+tl_status tl_eval_number_result(tl_eval *ctx, uint32_t i, tl_dtype dtype, int rank,
                                 const int64_t *dims, tl_host **out) TL_NODISCARD;
 /* Stores v in element i. Integers are truncated and saturate, NaN gives 0; a bool is v != 0. */
 void tl_store_number(tl_host *t, uint64_t i, double v);
 
 /* Reads an attribute that holds an ONNX type number; `fallback` when it is absent. TL_INVALID_MODEL
  * unless the type is a number or bool. */
-tl_status tl_eval_dtype_attr(tl_eval *x, tl_symbol name, tl_dtype fallback,
+tl_status tl_eval_dtype_attr(tl_eval *ctx, tl_symbol name, tl_dtype fallback,
                              tl_dtype *out) TL_NODISCARD;
 
 #endif

@@ -140,11 +140,11 @@ static void narrow_range(void *user, uint64_t begin, uint64_t end) {
 enum { CONVERT_GRAIN = 1 << 16 };
 
 /* Replaces *t by its elements as another dtype. */
-static tl_status convert(tl_eval *x, tl_host **t, tl_dtype to) {
-  conversion c = {*t, tl_host_new(x->heap, to, (*t)->rank, (*t)->dims)};
+static tl_status convert(tl_eval *ctx, tl_host **t, tl_dtype to) {
+  conversion c = {*t, tl_host_new(ctx->heap, to, (*t)->rank, (*t)->dims)};
   if (!c.to)
-    return tl_eval_no_memory(x);
-  tl_eval_for(x, c.from->n, CONVERT_GRAIN, to == TL_DTYPE_F32 ? widen_range : narrow_range, &c);
+    return tl_eval_no_memory(ctx);
+  tl_eval_for(ctx, c.from->n, CONVERT_GRAIN, to == TL_DTYPE_F32 ? widen_range : narrow_range, &c);
   tl_host_release(*t);
   *t = c.to;
   return TL_OK;
@@ -176,14 +176,14 @@ static void emulate_range(void *user, uint64_t begin, uint64_t end) {
 
 /* Replaces *t by its elements rounded to the emulated type, when it holds f32 or f64. The dtype
  * stays: only the precision is emulated. A new tensor is made, because *t may be shared. */
-static tl_status emulate(tl_eval *x, tl_dtype dtype, tl_host **t) {
+static tl_status emulate(tl_eval *ctx, tl_dtype dtype, tl_host **t) {
   if (dtype == TL_DTYPE_NONE || !*t || (*t)->kind != TL_HOST_TENSOR ||
       ((*t)->dtype != TL_DTYPE_F32 && (*t)->dtype != TL_DTYPE_F64))
     return TL_OK;
-  emulation e = {*t, tl_host_new(x->heap, (tl_dtype)(*t)->dtype, (*t)->rank, (*t)->dims), dtype};
+  emulation e = {*t, tl_host_new(ctx->heap, (tl_dtype)(*t)->dtype, (*t)->rank, (*t)->dims), dtype};
   if (!e.to)
-    return tl_eval_no_memory(x);
-  tl_eval_for(x, e.from->n, CONVERT_GRAIN, emulate_range, &e);
+    return tl_eval_no_memory(ctx);
+  tl_eval_for(ctx, e.from->n, CONVERT_GRAIN, emulate_range, &e);
   tl_host_release(*t);
   *t = e.to;
   return TL_OK;
@@ -192,35 +192,35 @@ static tl_status emulate(tl_eval *x, tl_dtype dtype, tl_host **t) {
 /* ---- one node ------------------------------------------------------------------------------- */
 
 /* The copies replace the operands in the list, which owns them. */
-static tl_status widen_operands(tl_eval *x, tl_host **in) {
-  for (uint32_t i = 0; i < x->n_in; i++)
+static tl_status widen_operands(tl_eval *ctx, tl_host **in) {
+  for (uint32_t i = 0; i < ctx->n_in; i++)
     if (in[i] && in[i]->kind == TL_HOST_TENSOR && is_narrow((tl_dtype)in[i]->dtype))
-      TL_TRY(convert(x, &in[i], TL_DTYPE_F32));
+      TL_TRY(convert(ctx, &in[i], TL_DTYPE_F32));
   return TL_OK;
 }
 
 /* Checks that result i has the dtype that the module states. An f32 result of a `wide` kernel is
  * rounded to it. */
-static tl_status settle_result(tl_eval *x, bool wide, uint32_t i) {
-  tl_dtype stated = tl_type_dtype(x->m, tl_value_type(x->m, tl_result(x->m, x->node, i)));
-  tl_host *t = x->out[i];
+static tl_status settle_result(tl_eval *ctx, bool wide, uint32_t i) {
+  tl_dtype stated = tl_type_dtype(ctx->m, tl_value_type(ctx->m, tl_result(ctx->m, ctx->node, i)));
+  tl_host *t = ctx->out[i];
   if (!t || t->kind != TL_HOST_TENSOR || stated == TL_DTYPE_NONE || t->dtype == stated)
     return TL_OK;
   if (wide && t->dtype == TL_DTYPE_F32 && is_narrow(stated))
-    return convert(x, &x->out[i], stated);
-  return tl_fail(x->m->diag, TL_INTERNAL, tl_node_where(x->m, x->node),
+    return convert(ctx, &ctx->out[i], stated);
+  return tl_fail(ctx->m->diag, TL_INTERNAL, tl_node_where(ctx->m, ctx->node),
                  "result %u is %s, but its kernel made %s", i, tl_dtype_get(stated)->name,
                  tl_dtype_get((tl_dtype)t->dtype)->name);
 }
 
 /* Checks every result that the node names; a result without users may be missing. */
-static tl_status settle_results(tl_eval *x, bool wide, tl_dtype emulated) {
-  uint32_t named = tl_node_get(x->m, x->node)->n_results;
+static tl_status settle_results(tl_eval *ctx, bool wide, tl_dtype emulated) {
+  uint32_t named = tl_node_get(ctx->m, ctx->node)->n_results;
   for (uint32_t i = 0; i < named; i++) {
-    if (!x->out[i] && tl_value_get(x->m, tl_result(x->m, x->node, i))->n_uses)
-      return tl_eval_fail(x, "with these operands and attributes the op has no result %u", i);
-    TL_TRY(settle_result(x, wide, i));
-    TL_TRY(emulate(x, emulated, &x->out[i]));
+    if (!ctx->out[i] && tl_value_get(ctx->m, tl_result(ctx->m, ctx->node, i))->n_uses)
+      return tl_eval_fail(ctx, "with these operands and attributes the op has no result %u", i);
+    TL_TRY(settle_result(ctx, wide, i));
+    TL_TRY(emulate(ctx, emulated, &ctx->out[i]));
   }
   return TL_OK;
 }
@@ -231,34 +231,34 @@ static const tl_eval_row *kernel_of(const tl_eval_run *run, tl_node_id n) {
 }
 
 /* The kernel may rely on operands that fit the op's signature. */
-static tl_status call_kernel(tl_eval *x, tl_host **in, tl_dtype emulated) {
-  const tl_eval_row *row = kernel_of(x->run, x->node);
-  TL_TRY(tl_eval_signature(x));
+static tl_status call_kernel(tl_eval *ctx, tl_host **in, tl_dtype emulated) {
+  const tl_eval_row *row = kernel_of(ctx->run, ctx->node);
+  TL_TRY(tl_eval_signature(ctx));
   if (row->wide)
-    TL_TRY(widen_operands(x, in));
-  TL_TRY(row->fn(x));
-  return settle_results(x, row->wide, emulated);
+    TL_TRY(widen_operands(ctx, in));
+  TL_TRY(row->fn(ctx));
+  return settle_results(ctx, row->wide, emulated);
 }
 
 /* Runs a node on operands that this function takes over. `wide` kernels replace entries of `in`,
  * hence the release here. */
 static tl_status run_kernel(tl_eval_run *run, tl_node_id n, tl_host **in, tl_host **out,
                             uint32_t n_out) {
-  tl_eval x = {.m = run->m,
-               .node = n,
-               .in = (const tl_host *const *)in,
-               .out = out,
-               .n_in = tl_node_get(run->m, n)->n_operands,
-               .n_out = n_out,
-               .arg = kernel_of(run, n)->arg,
-               .exact = run->o->exact,
-               .pool = run->o->pool,
-               .seed = run->o->seed,
-               .heap = run->heap,
-               .scratch = &run->scratch,
-               .run = run};
-  tl_status status = call_kernel(&x, in, run->o->emulate);
-  for (uint32_t i = 0; i < x.n_in; i++)
+  tl_eval ctx = {.m = run->m,
+                 .node = n,
+                 .in = (const tl_host *const *)in,
+                 .out = out,
+                 .n_in = tl_node_get(run->m, n)->n_operands,
+                 .n_out = n_out,
+                 .arg = kernel_of(run, n)->arg,
+                 .exact = run->o->exact,
+                 .pool = run->o->pool,
+                 .seed = run->o->seed,
+                 .heap = run->heap,
+                 .scratch = &run->scratch,
+                 .run = run};
+  tl_status status = call_kernel(&ctx, in, run->o->emulate);
+  for (uint32_t i = 0; i < ctx.n_in; i++)
     tl_host_release(in[i]);
   return status;
 }
@@ -377,15 +377,15 @@ static tl_status run_nodes(tl_eval_run *run, const tl_graph *g, tl_host **output
   return TL_OK;
 }
 
-tl_status tl_eval_body(tl_eval *x, tl_graph_id body, tl_host *const *inputs, uint32_t n_inputs,
+tl_status tl_eval_body(tl_eval *ctx, tl_graph_id body, tl_host *const *inputs, uint32_t n_inputs,
                        tl_host **outputs, uint32_t n_outputs) {
-  tl_eval_run *run = x->run;
-  const tl_graph *g = tl_graph_get(x->m, body);
-  if (n_inputs != g->inputs.n || n_outputs != tl_graph_n_outputs(x->m, g))
-    return tl_eval_fail(x, "the body takes %u inputs and gives %u outputs, not %u and %u",
-                        g->inputs.n, tl_graph_n_outputs(x->m, g), n_inputs, n_outputs);
+  tl_eval_run *run = ctx->run;
+  const tl_graph *g = tl_graph_get(ctx->m, body);
+  if (n_inputs != g->inputs.n || n_outputs != tl_graph_n_outputs(ctx->m, g))
+    return tl_eval_fail(ctx, "the body takes %u inputs and gives %u outputs, not %u and %u",
+                        g->inputs.n, tl_graph_n_outputs(ctx->m, g), n_inputs, n_outputs);
   if (run->depth >= MAX_BODY_DEPTH)
-    return tl_fail(x->m->diag, TL_LIMIT, tl_node_where(x->m, x->node),
+    return tl_fail(ctx->m->diag, TL_LIMIT, tl_node_where(ctx->m, ctx->node),
                    "bodies are nested more than %d deep", MAX_BODY_DEPTH);
   for (uint32_t i = 0; i < n_inputs; i++) {
     tl_host_release(run->slots[g->inputs.at[i]]);

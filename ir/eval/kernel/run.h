@@ -27,7 +27,7 @@ typedef struct tl_eval_options {
 
 typedef struct tl_eval tl_eval; /* what a kernel sees (kernel.h) */
 /* A kernel: computes the results of one node. */
-typedef tl_status (*tl_eval_fn)(tl_eval *x);
+typedef tl_status (*tl_eval_fn)(tl_eval *ctx);
 
 /* A row of the table of kernels: TL_N_OPS rows by op id, generated from the op table. */
 typedef struct tl_eval_row {

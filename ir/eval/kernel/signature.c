@@ -12,48 +12,49 @@ static uint32_t kind_of(const tl_host *t) {
 
 /* Checks operand i against its port. bound[var]: the dtype that earlier operands gave to a type
  * variable, 0 for none yet; operands of a shared variable must agree. */
-static tl_status check_operand(tl_eval *x, const tl_op *row, uint8_t *bound, uint32_t i) {
+static tl_status check_operand(tl_eval *ctx, const tl_op *row, uint8_t *bound, uint32_t i) {
   const tl_op_port *port = tl_op_operand_port(row, i);
-  const tl_host *t = x->in[i];
+  const tl_host *t = ctx->in[i];
   if (!port)
-    return tl_eval_fail(x, "the op takes no operand %u", i);
+    return tl_eval_fail(ctx, "the op takes no operand %u", i);
   if (!t)
     return port->kind == TL_PORT_OPTIONAL
                ? TL_OK
-               : tl_eval_fail(x, "operand %u ('%s') is absent", i, port->name);
+               : tl_eval_fail(ctx, "operand %u ('%s') is absent", i, port->name);
   if (port->var == TL_ANY_TYPE)
     return TL_OK;
   const tl_type_var *var = &row->vars[port->var];
   if (var->kinds & TL_KIND_BIT(TL_KIND_OPTIONAL)) /* a non-empty optional is the value inside */
     return TL_OK;
   if (!(var->kinds & kind_of(t)))
-    return tl_eval_fail(x, "operand %u ('%s') is of a kind that the op does not take", i,
+    return tl_eval_fail(ctx, "operand %u ('%s') is of a kind that the op does not take", i,
                         port->name);
   if (t->kind != TL_HOST_TENSOR)
     return TL_OK;
   if (!(var->dtypes >> t->dtype & 1))
-    return tl_eval_fail(x, "operand %u ('%s') has a dtype that the op does not take", i,
+    return tl_eval_fail(ctx, "operand %u ('%s') has a dtype that the op does not take", i,
                         port->name);
   if (!var->shared || port->heterogeneous)
     return TL_OK;
   if (bound[port->var] && bound[port->var] != t->dtype)
-    return tl_eval_fail(x, "operand %u ('%s') is %s, but others of its type are %s", i, port->name,
-                        tl_dtype_get((tl_dtype)t->dtype)->name,
+    return tl_eval_fail(ctx, "operand %u ('%s') is %s, but others of its type are %s", i,
+                        port->name, tl_dtype_get((tl_dtype)t->dtype)->name,
                         tl_dtype_get((tl_dtype)bound[port->var])->name);
   bound[port->var] = t->dtype;
   return TL_OK;
 }
 
-tl_status tl_eval_signature(tl_eval *x) {
-  const tl_op *row = tl_op_row(tl_node_get(x->m, x->node)->op);
+tl_status tl_eval_signature(tl_eval *ctx) {
+  const tl_op *row = tl_op_row(tl_node_get(ctx->m, ctx->node)->op);
   uint8_t bound[UINT8_MAX + 1];
   memset(bound, 0, row->n_vars);
-  if (x->n_in < row->min_operands)
-    return tl_eval_fail(x, "the op takes at least %u operands, not %u", row->min_operands, x->n_in);
+  if (ctx->n_in < row->min_operands)
+    return tl_eval_fail(ctx, "the op takes at least %u operands, not %u", row->min_operands,
+                        ctx->n_in);
   /* When outer values have become explicit inputs of bodies, an If has them as further operands,
    * which no port describes. */
-  bool more = (row->traits & TL_TRAIT_BODY) && row->max_operands < x->n_in;
-  for (uint32_t i = 0; i < (more ? row->max_operands : x->n_in); i++)
-    TL_TRY(check_operand(x, row, bound, i));
+  bool more = (row->traits & TL_TRAIT_BODY) && row->max_operands < ctx->n_in;
+  for (uint32_t i = 0; i < (more ? row->max_operands : ctx->n_in); i++)
+    TL_TRY(check_operand(ctx, row, bound, i));
   return TL_OK;
 }

@@ -235,38 +235,38 @@ static void run_lanes(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* Sizes are multiplied with overflow checks first, so that the products below are safe. */
-tl_status tl_attention_run(tl_eval *x, const tl_attention *a) {
+tl_status tl_attention_run(tl_eval *ctx, const tl_attention *a) {
   job j = {.a = a, .rows = a->q.rows, .keys = a->past_k.rows + a->k.rows};
   const int64_t widest = a->size > a->v_size ? a->size : a->v_size;
   const int64_t heads[4] = {a->batch, a->kv_heads, j.keys, widest};
   int64_t most;
   if (!tl_eval_product(heads, 0, 4, &most))
-    return tl_eval_fail(x, "the keys have more elements than can be counted");
+    return tl_eval_fail(ctx, "the keys have more elements than can be counted");
   if ((!a->y || a->y->n == 0) && (!a->scores || a->scores->n == 0))
     return TL_OK;
   const uint64_t n = (uint64_t)(a->batch * a->kv_heads * j.keys);
   const uint64_t width = (uint64_t)(j.keys + a->size + a->v_size);
-  j.lanes = x->pool ? 2u * tl_pool_threads(x->pool) : 1;
-  j.k = tl_eval_scratch(x, n, (size_t)a->size * sizeof *j.k);
-  j.v = tl_eval_scratch(x, n, (size_t)a->v_size * sizeof *j.v);
-  j.room = tl_eval_scratch(x, j.lanes, (size_t)width * sizeof *j.room);
+  j.lanes = ctx->pool ? 2u * tl_pool_threads(ctx->pool) : 1;
+  j.k = tl_eval_scratch(ctx, n, (size_t)a->size * sizeof *j.k);
+  j.v = tl_eval_scratch(ctx, n, (size_t)a->v_size * sizeof *j.v);
+  j.room = tl_eval_scratch(ctx, j.lanes, (size_t)width * sizeof *j.room);
   if (!j.k || !j.v || !j.room)
-    return tl_eval_no_memory(x);
-  tl_eval_for(x, (uint64_t)(a->batch * a->kv_heads), 1, prepare_heads, &j);
-  tl_eval_for(x, j.lanes, 1, run_lanes, &j);
+    return tl_eval_no_memory(ctx);
+  tl_eval_for(ctx, (uint64_t)(a->batch * a->kv_heads), 1, prepare_heads, &j);
+  tl_eval_for(ctx, j.lanes, 1, run_lanes, &j);
   return TL_OK;
 }
 
 /* ---- masks and caches ----------------------------------------------------------------------- */
 
 /* Compares dims from the last one backwards; dims that the mask lacks have step 0. */
-tl_status tl_attention_set_mask(tl_eval *x, const tl_attention *a, uint32_t operand,
+tl_status tl_attention_set_mask(tl_eval *ctx, const tl_attention *a, uint32_t operand,
                                 tl_attention_mask *out) {
-  const tl_host *t = tl_eval_in(x, operand);
+  const tl_host *t = tl_eval_in(ctx, operand);
   *out = (tl_attention_mask){.t = t};
   if (!t)
     return TL_OK;
-  TL_TRY(tl_eval_need_rank(x, operand, 0, 4));
+  TL_TRY(tl_eval_need_rank(ctx, operand, 0, 4));
   const int64_t keys = a->past_k.rows + a->k.rows;
   const int64_t dims[4] = {a->batch, a->heads, a->q.rows, keys};
   int64_t step = 1;
@@ -275,7 +275,7 @@ tl_status tl_attention_set_mask(tl_eval *x, const tl_attention *a, uint32_t oper
     const int64_t own = t->dims[t->rank - back], whole = dims[4 - back];
     const bool shorter = back == 1 && own < whole;
     if (own != 1 && own != whole && !shorter)
-      return tl_eval_fail(x, "the mask's dim %d is %lld, not 1 or %lld", t->rank - back,
+      return tl_eval_fail(ctx, "the mask's dim %d is %lld, not 1 or %lld", t->rank - back,
                           (long long)own, (long long)whole);
     if (back == 1)
       out->width = own < keys ? own : keys;
@@ -298,13 +298,13 @@ void tl_attention_join(const tl_attention *a, const tl_heads *past, const tl_hea
 }
 
 /* Nothing is made when nobody uses the result. */
-tl_status tl_attention_present(tl_eval *x, uint32_t i, const tl_attention *a, const tl_heads *past,
-                               const tl_heads *now, int64_t size) {
+tl_status tl_attention_present(tl_eval *ctx, uint32_t i, const tl_attention *a,
+                               const tl_heads *past, const tl_heads *now, int64_t size) {
   const int64_t dims[4] = {a->batch, a->kv_heads, past->rows + now->rows, size};
   tl_host *t;
-  if (!tl_eval_wants(x, i))
+  if (!tl_eval_wants(ctx, i))
     return TL_OK;
-  TL_TRY(tl_eval_result(x, i, (tl_dtype)now->t->dtype, 4, dims, &t));
+  TL_TRY(tl_eval_result(ctx, i, (tl_dtype)now->t->dtype, 4, dims, &t));
   tl_attention_join(a, past, now, size, t, 0);
   return TL_OK;
 }

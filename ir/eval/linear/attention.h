@@ -71,7 +71,7 @@ typedef struct tl_attention {
 
 /* Computes y and scores. The caller has checked operands and shapes. TL_NO_MEMORY; TL_INVALID_MODEL
  * when the sizes overflow. */
-tl_status tl_attention_run(tl_eval *x, const tl_attention *a) TL_NODISCARD;
+tl_status tl_attention_run(tl_eval *ctx, const tl_attention *a) TL_NODISCARD;
 
 /* Returns where the rows of a tensor are: [B,N,S,D], or [B,S,N*D] from column `first` on (rank
  * 3). */
@@ -79,7 +79,7 @@ tl_heads tl_heads_of(const tl_host *t, int64_t heads, int64_t first, int64_t siz
 
 /* Prepares operand `operand` as a mask and checks that it can be broadcast to [B,N,S,T]. A shorter
  * last dim masks the keys beyond it. *out has no tensor when the operand is absent. */
-tl_status tl_attention_set_mask(tl_eval *x, const tl_attention *a, uint32_t operand,
+tl_status tl_attention_set_mask(tl_eval *ctx, const tl_attention *a, uint32_t operand,
                                 tl_attention_mask *out) TL_NODISCARD;
 
 /* Writes the rows of `past` and then those of `now` as [B,kv_heads,T,size], from element `at`
@@ -89,8 +89,9 @@ void tl_attention_join(const tl_attention *a, const tl_heads *past, const tl_hea
 
 /* Makes result i, if it is wanted: [B,kv_heads,T,size], the rows of `past` and then those of
  * `now`. */
-tl_status tl_attention_present(tl_eval *x, uint32_t i, const tl_attention *a, const tl_heads *past,
-                               const tl_heads *now, int64_t size) TL_NODISCARD;
+tl_status tl_attention_present(tl_eval *ctx, uint32_t i, const tl_attention *a,
+                               const tl_heads *past, const tl_heads *now,
+                               int64_t size) TL_NODISCARD;
 
 /* Returns element i of an f32 or f64 tensor. */
 static inline double tl_real_at(const tl_host *t, int64_t i) {

@@ -7,13 +7,13 @@
 #include "ir/eval/math/elementary.h"
 
 /* Makes a copy of t in a body's dtype, or back. Between f64 and another type it is refused. */
-static tl_status convert(tl_eval *x, const tl_host *t, tl_dtype to, tl_host **out) {
+static tl_status convert(tl_eval *ctx, const tl_host *t, tl_dtype to, tl_host **out) {
   *out = NULL;
   if (t->dtype != to && (t->dtype == TL_DTYPE_F64 || to == TL_DTYPE_F64))
-    return tl_eval_unsupported(x, "a body of another precision than its f64 operands");
-  *out = tl_host_new(x->heap, to, t->rank, t->dims);
+    return tl_eval_unsupported(ctx, "a body of another precision than its f64 operands");
+  *out = tl_host_new(ctx->heap, to, t->rank, t->dims);
   if (!*out)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   if (t->n && t->dtype == to)
     memcpy((*out)->data, t->data, t->bytes);
   else if (t->n && to == TL_DTYPE_F32)
@@ -24,28 +24,28 @@ static tl_status convert(tl_eval *x, const tl_host *t, tl_dtype to, tl_host **ou
 }
 
 /* Replaces *t by what the body makes of it, converted back to the dtype of *t. */
-static tl_status run_body(tl_eval *x, tl_graph_id body, tl_host **t) {
-  const tl_graph *g = tl_graph_get(x->m, body);
-  if (g->inputs.n != 1 || tl_graph_n_outputs(x->m, g) != 1)
-    return tl_eval_fail(x, "a body must have one input and one output");
+static tl_status run_body(tl_eval *ctx, tl_graph_id body, tl_host **t) {
+  const tl_graph *g = tl_graph_get(ctx->m, body);
+  if (g->inputs.n != 1 || tl_graph_n_outputs(ctx->m, g) != 1)
+    return tl_eval_fail(ctx, "a body must have one input and one output");
   const tl_dtype own = (tl_dtype)(*t)->dtype;
-  tl_dtype wanted = tl_type_dtype(x->m, tl_value_type(x->m, g->inputs.at[0]));
+  tl_dtype wanted = tl_type_dtype(ctx->m, tl_value_type(ctx->m, g->inputs.at[0]));
   tl_host *in, *out = NULL;
   /* a body without a declared dtype takes that of the scores */
   if (wanted != TL_DTYPE_NONE && !tl_dtype_is_float(wanted))
-    return tl_eval_fail(x, "a body takes %s", tl_dtype_get(wanted)->name);
-  TL_TRY(convert(x, *t, wanted == TL_DTYPE_NONE ? own : wanted, &in));
-  tl_status status = tl_eval_body(x, body, &in, 1, &out, 1);
+    return tl_eval_fail(ctx, "a body takes %s", tl_dtype_get(wanted)->name);
+  TL_TRY(convert(ctx, *t, wanted == TL_DTYPE_NONE ? own : wanted, &in));
+  tl_status status = tl_eval_body(ctx, body, &in, 1, &out, 1);
   tl_host_release(in);
   TL_TRY(status);
   if (out->kind != TL_HOST_TENSOR || !tl_dtype_is_float((tl_dtype)out->dtype) ||
       out->rank != (*t)->rank ||
       memcmp(out->dims, (*t)->dims, (size_t)out->rank * sizeof *out->dims) != 0) {
     tl_host_release(out);
-    return tl_eval_fail(x, "a body does not give back the shape it was given");
+    return tl_eval_fail(ctx, "a body does not give back the shape it was given");
   }
   tl_host *back;
-  status = convert(x, out, own, &back);
+  status = convert(ctx, out, own, &back);
   tl_host_release(out);
   TL_TRY(status);
   tl_host_release(*t);
@@ -103,28 +103,28 @@ static void product_rows(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* Computes scores, then score_mod, softmax, prob_mod and the product with V. */
-static tl_status run_stages(tl_eval *x, tl_attention *a, tl_host *y) {
+static tl_status run_stages(tl_eval *ctx, tl_attention *a, tl_host *y) {
   const uint64_t rows = (uint64_t)(a->batch * a->heads * a->q.rows);
-  tl_graph_id score = tl_eval_body_attr(x, TL_SYM_score_mod);
-  tl_graph_id prob = tl_eval_body_attr(x, TL_SYM_prob_mod);
-  TL_TRY(tl_attention_run(x, a));
+  tl_graph_id score = tl_eval_body_attr(ctx, TL_SYM_score_mod);
+  tl_graph_id prob = tl_eval_body_attr(ctx, TL_SYM_prob_mod);
+  TL_TRY(tl_attention_run(ctx, a));
   if (score)
-    TL_TRY(run_body(x, score, &a->scores));
-  tl_eval_for(x, rows, 16, softmax_rows, a->scores);
+    TL_TRY(run_body(ctx, score, &a->scores));
+  tl_eval_for(ctx, rows, 16, softmax_rows, a->scores);
   if (prob)
-    TL_TRY(run_body(x, prob, &a->scores));
-  product w = {a->scores, a->v.t, y, tl_eval_scratch(x, y->n, sizeof *w.room)};
+    TL_TRY(run_body(ctx, prob, &a->scores));
+  product w = {a->scores, a->v.t, y, tl_eval_scratch(ctx, y->n, sizeof *w.room)};
   if (!w.room)
-    return tl_eval_no_memory(x);
-  tl_eval_for(x, rows, 16, product_rows, &w);
+    return tl_eval_no_memory(ctx);
+  tl_eval_for(ctx, rows, 16, product_rows, &w);
   return TL_OK;
 }
 
 /* Q [B,N,S,D], K [B,M,T,D], V [B,M,T,Dv]. */
-static tl_status read_operands(tl_eval *x, tl_attention *a) {
+static tl_status read_operands(tl_eval *ctx, tl_attention *a) {
   for (uint32_t i = 0; i < 3; i++)
-    TL_TRY(tl_eval_need_rank(x, i, 4, 4));
-  const tl_host *q = tl_eval_in(x, 0), *k = tl_eval_in(x, 1), *v = tl_eval_in(x, 2);
+    TL_TRY(tl_eval_need_rank(ctx, i, 4, 4));
+  const tl_host *q = tl_eval_in(ctx, 0), *k = tl_eval_in(ctx, 1), *v = tl_eval_in(ctx, 2);
   a->batch = q->dims[0];
   a->heads = q->dims[1];
   a->kv_heads = k->dims[1];
@@ -132,34 +132,34 @@ static tl_status read_operands(tl_eval *x, tl_attention *a) {
   a->v_size = v->dims[3];
   if (k->dims[0] != a->batch || v->dims[0] != a->batch || v->dims[1] != a->kv_heads ||
       v->dims[2] != k->dims[2] || k->dims[3] != a->size)
-    return tl_eval_fail(x, "Q, K and V do not fit together");
+    return tl_eval_fail(ctx, "Q, K and V do not fit together");
   /* enable_gqa only announces the sharing of key heads */
   if (a->kv_heads == 0 || a->heads % a->kv_heads != 0)
-    return tl_eval_fail(x, "%lld query heads cannot share %lld key heads", (long long)a->heads,
+    return tl_eval_fail(ctx, "%lld query heads cannot share %lld key heads", (long long)a->heads,
                         (long long)a->kv_heads);
   a->q = tl_heads_of(q, a->heads, 0, a->size);
   a->k = tl_heads_of(k, a->kv_heads, 0, a->size);
   a->v = tl_heads_of(v, a->kv_heads, 0, a->v_size);
-  a->scale = tl_node_attr(x->m, x->node, TL_SYM_scale)
-                 ? (double)tl_eval_float(x, TL_SYM_scale, 0.0f)
+  a->scale = tl_node_attr(ctx->m, ctx->node, TL_SYM_scale)
+                 ? (double)tl_eval_float(ctx, TL_SYM_scale, 0.0f)
                  : 1.0 / sqrt((double)a->size);
   return TL_OK;
 }
 
-tl_status tl_eval_flex_attention(tl_eval *x) {
+tl_status tl_eval_flex_attention(tl_eval *ctx) {
   tl_attention a = {.stage = TL_STAGE_SCORES};
   tl_host *y;
-  if (tl_eval_body_attr(x, TL_SYM_mask_mod))
-    return tl_eval_unsupported(x, "mask_mod has no definition that can be run");
-  TL_TRY(read_operands(x, &a));
+  if (tl_eval_body_attr(ctx, TL_SYM_mask_mod))
+    return tl_eval_unsupported(ctx, "mask_mod has no definition that can be run");
+  TL_TRY(read_operands(ctx, &a));
   const int64_t out[4] = {a.batch, a.heads, a.q.rows, a.v_size};
   const int64_t scores[4] = {a.batch, a.heads, a.q.rows, a.k.rows};
-  const tl_dtype dtype = (tl_dtype)tl_eval_in(x, 0)->dtype;
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)tl_eval_in(x, 2)->dtype, 4, out, &y));
-  a.scores = tl_host_new(x->heap, dtype, 4, scores);
+  const tl_dtype dtype = (tl_dtype)tl_eval_in(ctx, 0)->dtype;
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)tl_eval_in(ctx, 2)->dtype, 4, out, &y));
+  a.scores = tl_host_new(ctx->heap, dtype, 4, scores);
   if (!a.scores)
-    return tl_eval_no_memory(x);
-  tl_status status = run_stages(x, &a, y);
+    return tl_eval_no_memory(ctx);
+  tl_status status = run_stages(ctx, &a, y);
   tl_host_release(a.scores);
   return status;
 }

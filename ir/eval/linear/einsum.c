@@ -37,7 +37,7 @@ static int letter_label(char c) {
 }
 
 /* Reads the labels of one term of the equation. wide: how many axes the ellipsis stands for. */
-static tl_status read_labels(tl_eval *x, tl_sv text, int wide, uint16_t *label, int *n,
+static tl_status read_labels(tl_eval *ctx, tl_sv text, int wide, uint16_t *label, int *n,
                              bool *has_wide) {
   *n = 0;
   *has_wide = false;
@@ -48,10 +48,10 @@ static tl_status read_labels(tl_eval *x, tl_sv text, int wide, uint16_t *label, 
     int letter = letter_label(c), count = letter >= 0 ? 1 : wide;
     bool dots = i + 2 < text.n && memcmp(text.p + i, "...", 3) == 0 && !*has_wide;
     if (letter < 0 && !dots)
-      return tl_eval_fail(x, "the equation has an unexpected character at '%.*s'",
+      return tl_eval_fail(ctx, "the equation has an unexpected character at '%.*s'",
                           (int)(text.n - i), text.p + i);
     if (*n + count > TL_MAX_RANK)
-      return tl_eval_fail(x, "a term of the equation has more than %d axes", TL_MAX_RANK);
+      return tl_eval_fail(ctx, "a term of the equation has more than %d axes", TL_MAX_RANK);
     if (dots) {
       for (int k = 0; k < wide; k++)
         label[(*n)++] = (uint16_t)(ELLIPSIS + wide - 1 - k);
@@ -417,24 +417,24 @@ static tl_status contract(einsum *e, const term *next, term *acc) {
 /* Fills wide[] with the operands. Integers of 8 and 16 bits are computed as 32-bit ones: the low
  * bits are the same. */
 static tl_status widen(einsum *e, tl_host **wide) {
-  tl_eval *x = e->x;
-  for (uint32_t i = 0; i < x->n_in; i++) {
-    const tl_host *t = tl_eval_in(x, i);
-    if (!t || t->kind != TL_HOST_TENSOR || t->dtype != tl_eval_in(x, 0)->dtype)
-      return tl_eval_fail(x, "operand %u must be a tensor of the type of operand 0", i);
+  tl_eval *ctx = e->x;
+  for (uint32_t i = 0; i < ctx->n_in; i++) {
+    const tl_host *t = tl_eval_in(ctx, i);
+    if (!t || t->kind != TL_HOST_TENSOR || t->dtype != tl_eval_in(ctx, 0)->dtype)
+      return tl_eval_fail(ctx, "operand %u must be a tensor of the type of operand 0", i);
     if (tl_gemm_type_of((tl_dtype)t->dtype, &e->type)) {
       e->dtype = (tl_dtype)t->dtype;
       wide[i] = tl_host_retain((tl_host *)(uintptr_t)t);
       continue;
     }
     if (t->dtype == TL_DTYPE_STRING || !tl_dtype_is_integer((tl_dtype)t->dtype))
-      return tl_eval_unsupported(x, "products of %s are not supported",
+      return tl_eval_unsupported(ctx, "products of %s are not supported",
                                  tl_dtype_get((tl_dtype)t->dtype)->name);
     e->type = TL_GEMM_U32;
     e->dtype = TL_DTYPE_I32;
-    wide[i] = tl_host_new(x->heap, TL_DTYPE_I32, t->rank, t->dims);
+    wide[i] = tl_host_new(ctx->heap, TL_DTYPE_I32, t->rank, t->dims);
     if (!wide[i])
-      return tl_eval_no_memory(x);
+      return tl_eval_no_memory(ctx);
     for (uint64_t k = 0; k < t->n; k++)
       ((int32_t *)wide[i]->data)[k] = (int32_t)tl_host_int_at(t, k);
   }
@@ -443,15 +443,15 @@ static tl_status widen(einsum *e, tl_host **wide) {
 
 /* Makes result 0 from a row-major tensor; of widened integers the low bits are kept. */
 static tl_status put_result(einsum *e, const tl_host *flat) {
-  tl_eval *x = e->x;
+  tl_eval *ctx = e->x;
   int64_t dims[TL_MAX_RANK];
   tl_host *y;
-  tl_dtype dtype = (tl_dtype)tl_eval_in(x, 0)->dtype;
+  tl_dtype dtype = (tl_dtype)tl_eval_in(ctx, 0)->dtype;
   for (int i = 0; i < e->n_out; i++)
     dims[i] = e->size[e->out[i]];
   if (dtype == e->dtype)
-    return tl_eval_view(x, 0, flat, e->n_out, dims);
-  TL_TRY(tl_eval_result(x, 0, dtype, e->n_out, dims, &y));
+    return tl_eval_view(ctx, 0, flat, e->n_out, dims);
+  TL_TRY(tl_eval_result(ctx, 0, dtype, e->n_out, dims, &y));
   const uint32_t *from = flat->data;
   for (uint64_t i = 0; i < y->n; i++)
     if (tl_host_element_size(dtype) == 1)
@@ -498,17 +498,17 @@ static tl_status run(einsum *e, tl_host *const *wide) {
   return finish(e, &terms[0]);
 }
 
-tl_status tl_eval_einsum(tl_eval *x) {
-  einsum *e = tl_arena_calloc(x->scratch, 1, sizeof *e);
-  tl_host **wide = tl_arena_calloc(x->scratch, x->n_in, sizeof *wide);
+tl_status tl_eval_einsum(tl_eval *ctx) {
+  einsum *e = tl_arena_calloc(ctx->scratch, 1, sizeof *e);
+  tl_host **wide = tl_arena_calloc(ctx->scratch, ctx->n_in, sizeof *wide);
   if (!e || !wide)
-    return tl_eval_no_memory(x);
-  e->x = x;
-  tl_status status = x->n_in ? widen(e, wide) : tl_eval_fail(x, "there are no operands");
+    return tl_eval_no_memory(ctx);
+  e->x = ctx;
+  tl_status status = ctx->n_in ? widen(e, wide) : tl_eval_fail(ctx, "there are no operands");
   if (status == TL_OK)
     status = run(e, wide);
   tl_host_release(e->held);
-  for (uint32_t i = 0; i < x->n_in; i++)
+  for (uint32_t i = 0; i < ctx->n_in; i++)
     tl_host_release(wide[i]);
   return status;
 }

@@ -234,23 +234,23 @@ static void divide(job *j, unsigned threads) {
 }
 
 /* Returns scratch memory that begins at a cache line. */
-static char *aligned(tl_eval *x, size_t bytes) {
-  char *p = tl_eval_scratch(x, bytes + CACHE_LINE, 1);
+static char *aligned(tl_eval *ctx, size_t bytes) {
+  char *p = tl_eval_scratch(ctx, bytes + CACHE_LINE, 1);
   return p ? p + (CACHE_LINE - (uintptr_t)p % CACHE_LINE) : NULL;
 }
 
 /* Gives each worker its buffers, no larger than the blocks that it will see. */
-static bool make_workspaces(tl_eval *x, job *j, unsigned threads) {
+static bool make_workspaces(tl_eval *ctx, job *j, unsigned threads) {
   const tl_gemm *g = j->g;
   size_t rows = (size_t)round_up(least(ROW_BLOCK, j->task_rows), j->unit->rows);
   size_t columns = (size_t)round_up(least(COLUMN_BLOCK, j->task_columns), j->unit->columns);
   size_t steps = (size_t)least(K_BLOCK, g->k);
-  j->work = tl_eval_scratch(x, threads, sizeof *j->work);
+  j->work = tl_eval_scratch(ctx, threads, sizeof *j->work);
   for (unsigned i = 0; j->work && i < threads; i++) {
     workspace *w = &j->work[i];
-    w->a = aligned(x, rows * steps * j->size);
-    w->b = aligned(x, columns * steps * j->size);
-    w->edge = aligned(x, (size_t)(j->unit->rows * j->unit->columns) * j->size);
+    w->a = aligned(ctx, rows * steps * j->size);
+    w->b = aligned(ctx, columns * steps * j->size);
+    w->edge = aligned(ctx, (size_t)(j->unit->rows * j->unit->columns) * j->size);
     if (!w->a || !w->b || !w->edge)
       return false;
   }
@@ -267,9 +267,9 @@ static void clear(const tl_gemm *g, size_t size) {
 
 /* In exact mode the units give the same bits at every level, so the widest one is free to
  * choose. */
-tl_status tl_gemm_run(tl_eval *x, const tl_gemm *g) {
+tl_status tl_gemm_run(tl_eval *ctx, const tl_gemm *g) {
   job j = {.g = g, .size = tl_gemm_size(g->type)};
-  unsigned threads = x->pool ? tl_pool_threads(x->pool) : 1;
+  unsigned threads = ctx->pool ? tl_pool_threads(ctx->pool) : 1;
   bool is_float = g->type == TL_GEMM_F32 || g->type == TL_GEMM_F64;
   if (g->batches == 0 || g->m <= 0 || g->n <= 0)
     return TL_OK;
@@ -278,21 +278,21 @@ tl_status tl_gemm_run(tl_eval *x, const tl_gemm *g) {
       clear(g, j.size);
     return TL_OK;
   }
-  if (!x->exact && tl_gemm_blas(g))
+  if (!ctx->exact && tl_gemm_blas(g))
     return TL_OK;
-  j.unit = is_float && !x->exact ? tl_gemm_fast_unit(g->type, tl_gemm_level())
-                                 : tl_gemm_exact_unit(g->type, tl_gemm_level());
+  j.unit = is_float && !ctx->exact ? tl_gemm_fast_unit(g->type, tl_gemm_level())
+                                   : tl_gemm_exact_unit(g->type, tl_gemm_level());
   divide(&j, threads);
-  tl_arena_mark mark = tl_arena_save(x->scratch);
-  if (!make_workspaces(x, &j, threads))
-    return tl_eval_no_memory(x);
+  tl_arena_mark mark = tl_arena_save(ctx->scratch);
+  if (!make_workspaces(ctx, &j, threads))
+    return tl_eval_no_memory(ctx);
   uint64_t tasks = g->batches * j.row_tasks * j.column_tasks;
   if (threads > 1 && tasks > 1)
-    (void)tl_pool_run(x->pool, (size_t)tasks, run_task, &j); /* run_task cannot fail */
+    (void)tl_pool_run(ctx->pool, (size_t)tasks, run_task, &j); /* run_task cannot fail */
   else
     for (uint64_t i = 0; i < tasks; i++)
       (void)run_task(&j, (size_t)i, 0);
-  tl_arena_rewind(x->scratch, mark);
+  tl_arena_rewind(ctx->scratch, mark);
   return TL_OK;
 }
 

@@ -68,6 +68,6 @@ static inline size_t tl_gemm_size(tl_gemm_type t) {
 
 /* Runs the products on the pool. Working memory comes from scratch and is bounded by about a
  * megabyte for each thread, whatever the sizes. TL_NO_MEMORY. */
-tl_status tl_gemm_run(tl_eval *x, const tl_gemm *g) TL_NODISCARD;
+tl_status tl_gemm_run(tl_eval *ctx, const tl_gemm *g) TL_NODISCARD;
 
 #endif

@@ -17,22 +17,22 @@ static void put_number(tl_host *t, uint64_t i, double v) {
     ((float *)t->data)[i] = (float)v;
 }
 
-static tl_status need_floats(tl_eval *x, const tl_host *t) {
+static tl_status need_floats(tl_eval *ctx, const tl_host *t) {
   if (t->dtype == TL_DTYPE_F32 || t->dtype == TL_DTYPE_F64)
     return TL_OK;
-  return tl_eval_unsupported(x, "matrices of %s are not supported",
+  return tl_eval_unsupported(ctx, "matrices of %s are not supported",
                              tl_dtype_get((tl_dtype)t->dtype)->name);
 }
 
 /* The last two dims are the matrix, the ones before count matrices. */
-static tl_status need_square(tl_eval *x, int64_t *n) {
-  TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
-  const tl_host *t = tl_eval_in(x, 0);
+static tl_status need_square(tl_eval *ctx, int64_t *n) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 2, TL_MAX_RANK));
+  const tl_host *t = tl_eval_in(ctx, 0);
   *n = t->dims[t->rank - 1];
   if (t->dims[t->rank - 2] != *n)
-    return tl_eval_fail(x, "the matrices have %lld rows and %lld columns",
+    return tl_eval_fail(ctx, "the matrices have %lld rows and %lld columns",
                         (long long)t->dims[t->rank - 2], (long long)*n);
-  return need_floats(x, t);
+  return need_floats(ctx, t);
 }
 
 /* Brings the row with the largest number of a column to its diagonal. Returns true when rows were
@@ -74,21 +74,21 @@ static double determinant(double *m, int64_t n) {
   return det;
 }
 
-tl_status tl_eval_det(tl_eval *x) {
+tl_status tl_eval_det(tl_eval *ctx) {
   int64_t n;
   tl_host *y;
-  TL_TRY(need_square(x, &n));
-  const tl_host *t = tl_eval_in(x, 0);
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)t->dtype, t->rank - 2, t->dims, &y));
+  TL_TRY(need_square(ctx, &n));
+  const tl_host *t = tl_eval_in(ctx, 0);
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)t->dtype, t->rank - 2, t->dims, &y));
   if (t->n == 0) { /* the determinant of an empty matrix is the empty product */
     for (uint64_t i = 0; i < y->n; i++)
       put_number(y, i, 1);
     return TL_OK;
   }
   uint64_t area = (uint64_t)n * (uint64_t)n;
-  double *m = tl_eval_scratch(x, area, sizeof *m);
+  double *m = tl_eval_scratch(ctx, area, sizeof *m);
   if (!m)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (uint64_t i = 0; i < y->n; i++) {
     for (uint64_t k = 0; k < area; k++)
       m[k] = number_at(t, i * area + k);
@@ -113,18 +113,18 @@ static void invert(double *m, int64_t n) {
   }
 }
 
-tl_status tl_eval_inverse(tl_eval *x) {
+tl_status tl_eval_inverse(tl_eval *ctx) {
   int64_t n;
   tl_host *y;
-  TL_TRY(need_square(x, &n));
-  const tl_host *t = tl_eval_in(x, 0);
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)t->dtype, t, &y));
+  TL_TRY(need_square(ctx, &n));
+  const tl_host *t = tl_eval_in(ctx, 0);
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)t->dtype, t, &y));
   if (t->n == 0)
     return TL_OK;
   uint64_t rows = (uint64_t)n, area = rows * rows;
-  double *m = tl_eval_scratch(x, area, 2 * sizeof *m);
+  double *m = tl_eval_scratch(ctx, area, 2 * sizeof *m);
   if (!m)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (uint64_t at = 0; at < t->n; at += area) {
     for (uint64_t i = 0; i < rows; i++)
       for (uint64_t k = 0; k < rows; k++) {
@@ -164,22 +164,22 @@ static void distance_rows(void *user, uint64_t begin, uint64_t end) {
     }
 }
 
-tl_status tl_eval_cdist(tl_eval *x) {
-  tl_sv metric = tl_eval_string(x, TL_SYM_metric);
+tl_status tl_eval_cdist(tl_eval *ctx) {
+  tl_sv metric = tl_eval_string(ctx, TL_SYM_metric);
   distances d = {.root = tl_sv_is(metric, "euclidean")};
-  TL_TRY(tl_eval_need_rank(x, 0, 2, 2));
-  TL_TRY(tl_eval_need_rank(x, 1, 2, 2));
-  d.a = tl_eval_in(x, 0);
-  d.b = tl_eval_in(x, 1);
-  TL_TRY(need_floats(x, d.a));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 2, 2));
+  TL_TRY(tl_eval_need_rank(ctx, 1, 2, 2));
+  d.a = tl_eval_in(ctx, 0);
+  d.b = tl_eval_in(ctx, 1);
+  TL_TRY(need_floats(ctx, d.a));
   if (!d.root && metric.n && !tl_sv_is(metric, "sqeuclidean"))
-    return tl_eval_unsupported(x, "the metric '%.*s' is not known", TL_SV_ARG(metric));
+    return tl_eval_unsupported(ctx, "the metric '%.*s' is not known", TL_SV_ARG(metric));
   if (d.a->dims[1] != d.b->dims[1] || d.a->dtype != d.b->dtype)
-    return tl_eval_fail(x, "the rows have %lld and %lld elements", (long long)d.a->dims[1],
+    return tl_eval_fail(ctx, "the rows have %lld and %lld elements", (long long)d.a->dims[1],
                         (long long)d.b->dims[1]);
   int64_t dims[2] = {d.a->dims[0], d.b->dims[0]};
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)d.a->dtype, 2, dims, &d.y));
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)d.a->dtype, 2, dims, &d.y));
   if (d.y->n)
-    tl_eval_for(x, (uint64_t)dims[0], 16, distance_rows, &d);
+    tl_eval_for(ctx, (uint64_t)dims[0], 16, distance_rows, &d);
   return TL_OK;
 }

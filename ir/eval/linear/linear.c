@@ -98,17 +98,17 @@ static void scale_range(void *user, uint64_t begin, uint64_t end) {
 /* ---- kernel --------------------------------------------------------------------------------- */
 
 /* Reads C and its strides. With beta 0 C is not read at all, so that its NaN does not reach Y. */
-static tl_status read_c(tl_eval *x, const int64_t *dims, affine *f) {
-  f->c = tl_eval_in(x, 2);
-  f->alpha = tl_eval_float(x, TL_SYM_alpha, 1.0f);
-  f->beta = tl_eval_float(x, TL_SYM_beta, 1.0f);
+static tl_status read_c(tl_eval *ctx, const int64_t *dims, affine *f) {
+  f->c = tl_eval_in(ctx, 2);
+  f->alpha = tl_eval_float(ctx, TL_SYM_alpha, 1.0f);
+  f->beta = tl_eval_float(ctx, TL_SYM_beta, 1.0f);
   if (!f->c)
     return TL_OK;
-  TL_TRY(tl_eval_need_rank(x, 2, 0, 2));
+  TL_TRY(tl_eval_need_rank(ctx, 2, 0, 2));
   for (int back = 1; back <= f->c->rank; back++) {
     int64_t own = f->c->dims[f->c->rank - back];
     if (own != 1 && own != dims[2 - back])
-      return tl_eval_fail(x, "C has %lld elements along an axis of the result of %lld",
+      return tl_eval_fail(ctx, "C has %lld elements along an axis of the result of %lld",
                           (long long)own, (long long)dims[2 - back]);
   }
   int64_t columns = f->c->rank > 0 ? f->c->dims[f->c->rank - 1] : 1;
@@ -120,22 +120,22 @@ static tl_status read_c(tl_eval *x, const int64_t *dims, affine *f) {
 }
 
 /* The order of operations is fixed by the attributes alone, not by sizes or threads. */
-tl_status tl_linear_run(tl_eval *x, tl_host **y) {
+tl_status tl_linear_run(tl_eval *ctx, tl_host **y) {
   tl_matmul_view a, b;
   tl_matmul p;
   affine f = {0};
-  TL_TRY(tl_eval_need_rank(x, 0, 2, 2));
-  TL_TRY(tl_eval_need_rank(x, 1, 2, 2));
-  TL_TRY(tl_matmul_view_of(x, 0, false, tl_eval_int(x, TL_SYM_transA, 0) != 0, &a));
-  TL_TRY(tl_matmul_view_of(x, 1, false, tl_eval_int(x, TL_SYM_transB, 0) != 0, &b));
-  TL_TRY(tl_matmul_plan(x, &a, &b, false, &p));
-  TL_TRY(read_c(x, p.dims, &f));
-  tl_dtype dtype = (tl_dtype)tl_eval_in(x, 0)->dtype;
+  TL_TRY(tl_eval_need_rank(ctx, 0, 2, 2));
+  TL_TRY(tl_eval_need_rank(ctx, 1, 2, 2));
+  TL_TRY(tl_matmul_view_of(ctx, 0, false, tl_eval_int(ctx, TL_SYM_transA, 0) != 0, &a));
+  TL_TRY(tl_matmul_view_of(ctx, 1, false, tl_eval_int(ctx, TL_SYM_transB, 0) != 0, &b));
+  TL_TRY(tl_matmul_plan(ctx, &a, &b, false, &p));
+  TL_TRY(read_c(ctx, p.dims, &f));
+  tl_dtype dtype = (tl_dtype)tl_eval_in(ctx, 0)->dtype;
   if (!tl_gemm_type_of(dtype, &p.gemm.type))
-    return tl_eval_unsupported(x, "products of %s are not supported", tl_dtype_get(dtype)->name);
-  TL_TRY(tl_eval_result(x, 0, dtype, 2, p.dims, y));
-  p.gemm.a.data = tl_eval_in(x, 0)->data;
-  p.gemm.b.data = tl_eval_in(x, 1)->data;
+    return tl_eval_unsupported(ctx, "products of %s are not supported", tl_dtype_get(dtype)->name);
+  TL_TRY(tl_eval_result(ctx, 0, dtype, 2, p.dims, y));
+  p.gemm.a.data = tl_eval_in(ctx, 0)->data;
+  p.gemm.b.data = tl_eval_in(ctx, 1)->data;
   p.gemm.c = (*y)->data;
   f.y = *y;
   bool is_float = dtype == TL_DTYPE_F32 || dtype == TL_DTYPE_F64;
@@ -143,15 +143,15 @@ tl_status tl_linear_run(tl_eval *x, tl_host **y) {
   uint64_t rows = (*y)->n ? (uint64_t)p.dims[0] : 0;
   uint64_t grain = rows ? ROW_GRAIN / (uint64_t)p.dims[1] + 1 : 1;
   if (plain && f.c)
-    tl_eval_for(x, rows, grain, fill_range, &f);
+    tl_eval_for(ctx, rows, grain, fill_range, &f);
   p.gemm.accumulate = plain && f.c;
-  TL_TRY(tl_gemm_run(x, &p.gemm));
+  TL_TRY(tl_gemm_run(ctx, &p.gemm));
   if (!plain)
-    tl_eval_for(x, rows, grain, scale_range, &f);
+    tl_eval_for(ctx, rows, grain, scale_range, &f);
   return TL_OK;
 }
 
-tl_status tl_eval_gemm(tl_eval *x) {
+tl_status tl_eval_gemm(tl_eval *ctx) {
   tl_host *y;
-  return tl_linear_run(x, &y);
+  return tl_linear_run(ctx, &y);
 }

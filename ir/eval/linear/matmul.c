@@ -25,9 +25,9 @@ static void move_axis(int64_t *list, int from, int to) {
   list[to] = moved;
 }
 
-tl_status tl_matmul_view_of(tl_eval *x, uint32_t i, bool batch, bool trans, tl_matmul_view *out) {
-  TL_TRY(tl_eval_need_rank(x, i, 1, TL_MAX_RANK));
-  const tl_host *t = tl_eval_in(x, i);
+tl_status tl_matmul_view_of(tl_eval *ctx, uint32_t i, bool batch, bool trans, tl_matmul_view *out) {
+  TL_TRY(tl_eval_need_rank(ctx, i, 1, TL_MAX_RANK));
+  const tl_host *t = tl_eval_in(ctx, i);
   if (t->n == 0) { /* strides are never followed, and products of the dims might overflow */
     *out = (tl_matmul_view){.rank = t->rank};
     memcpy(out->dims, t->dims, (size_t)t->rank * sizeof *t->dims);
@@ -63,20 +63,20 @@ static int64_t batch_stride(const tl_matmul_view *v, int back) {
 
 /* Finds the shape of the result by numpy's rules: an operand of rank 1 has no row or no column, and
  * the result then lacks that axis. */
-static tl_status plan_dims(tl_eval *x, const tl_matmul_view *a, const tl_matmul_view *b,
+static tl_status plan_dims(tl_eval *ctx, const tl_matmul_view *a, const tl_matmul_view *b,
                            tl_matmul *p) {
   tl_gemm *g = &p->gemm;
   int64_t inner = b->rank == 1 ? b->dims[0] : b->dims[b->rank - 2];
   g->k = a->dims[a->rank - 1];
   if (g->k != inner)
-    return tl_eval_fail(x, "the inner sizes are %lld and %lld, expected the same", (long long)g->k,
-                        (long long)inner);
+    return tl_eval_fail(ctx, "the inner sizes are %lld and %lld, expected the same",
+                        (long long)g->k, (long long)inner);
   int axes_a = batch_axes(a), axes_b = batch_axes(b);
   p->batch_rank = axes_a > axes_b ? axes_a : axes_b;
   for (int back = 0; back < p->batch_rank; back++) {
     int64_t da = batch_dim(a, back), db = batch_dim(b, back);
     if (da != db && da != 1 && db != 1)
-      return tl_eval_fail(x, "batches cannot be broadcast: %lld against %lld", (long long)da,
+      return tl_eval_fail(ctx, "batches cannot be broadcast: %lld against %lld", (long long)da,
                           (long long)db);
     p->dims[p->batch_rank - 1 - back] = da == 1 ? db : da;
   }
@@ -91,14 +91,14 @@ static tl_status plan_dims(tl_eval *x, const tl_matmul_view *a, const tl_matmul_
 }
 
 /* Lists where the matrices of each batch begin, walking the batch index like an odometer. */
-static tl_status plan_places(tl_eval *x, const tl_matmul_view *a, const tl_matmul_view *b,
+static tl_status plan_places(tl_eval *ctx, const tl_matmul_view *a, const tl_matmul_view *b,
                              tl_matmul *p) {
   tl_gemm *g = &p->gemm;
-  int64_t *at_a = tl_eval_scratch(x, g->batches, sizeof *at_a);
-  int64_t *at_b = tl_eval_scratch(x, g->batches, sizeof *at_b);
-  int64_t *at_c = tl_eval_scratch(x, g->batches, sizeof *at_c);
+  int64_t *at_a = tl_eval_scratch(ctx, g->batches, sizeof *at_a);
+  int64_t *at_b = tl_eval_scratch(ctx, g->batches, sizeof *at_b);
+  int64_t *at_c = tl_eval_scratch(ctx, g->batches, sizeof *at_c);
   if (!at_a || !at_b || !at_c)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   int64_t from_a = 0, from_b = 0, index[TL_MAX_RANK] = {0};
   for (uint64_t i = 0; i < g->batches; i++) {
     at_a[i] = from_a;
@@ -135,15 +135,15 @@ static bool folds(const tl_matmul_view *a, const tl_matmul_view *b, const tl_mat
 }
 
 /* The element at which a product begins is listed only when there are several batches. */
-tl_status tl_matmul_plan(tl_eval *x, const tl_matmul_view *a, const tl_matmul_view *b,
+tl_status tl_matmul_plan(tl_eval *ctx, const tl_matmul_view *a, const tl_matmul_view *b,
                          bool keep_batches, tl_matmul *p) {
   int64_t batches, total;
   *p = (tl_matmul){0};
-  TL_TRY(plan_dims(x, a, b, p));
+  TL_TRY(plan_dims(ctx, a, b, p));
   tl_gemm *g = &p->gemm;
   if (!tl_eval_product(p->dims, 0, p->batch_rank, &batches) ||
       !tl_eval_product(p->dims, 0, p->rank, &total))
-    return tl_eval_fail(x, "the result would have more elements than can be counted");
+    return tl_eval_fail(ctx, "the result would have more elements than can be counted");
   g->batches = total ? (uint64_t)batches : 0;
   g->a.lane_stride = a->rank > 1 ? a->strides[a->rank - 2] : 0;
   g->a.k_stride = a->strides[a->rank - 1];
@@ -157,32 +157,32 @@ tl_status tl_matmul_plan(tl_eval *x, const tl_matmul_view *a, const tl_matmul_vi
     g->batches = 1;
     return TL_OK;
   }
-  return plan_places(x, a, b, p);
+  return plan_places(ctx, a, b, p);
 }
 
 /* Operands are of one dtype, that of the result. */
-tl_status tl_matmul_run(tl_eval *x, tl_matmul *p, const tl_host *a, const tl_host *b,
+tl_status tl_matmul_run(tl_eval *ctx, tl_matmul *p, const tl_host *a, const tl_host *b,
                         tl_host **out) {
   tl_dtype dtype = (tl_dtype)a->dtype;
   if (!tl_gemm_type_of(dtype, &p->gemm.type))
-    return tl_eval_unsupported(x, "products of %s are not supported", tl_dtype_get(dtype)->name);
-  TL_TRY(tl_eval_result(x, 0, dtype, p->rank, p->dims, out));
+    return tl_eval_unsupported(ctx, "products of %s are not supported", tl_dtype_get(dtype)->name);
+  TL_TRY(tl_eval_result(ctx, 0, dtype, p->rank, p->dims, out));
   p->gemm.a.data = a->data;
   p->gemm.b.data = b->data;
   p->gemm.c = (*out)->data;
-  return tl_gemm_run(x, &p->gemm);
+  return tl_gemm_run(ctx, &p->gemm);
 }
 
 /* ---- kernels -------------------------------------------------------------------------------- */
 
-tl_status tl_eval_matmul(tl_eval *x) {
+tl_status tl_eval_matmul(tl_eval *ctx) {
   tl_matmul_view a, b;
   tl_matmul p;
   tl_host *y;
-  TL_TRY(tl_matmul_view_of(x, 0, false, false, &a));
-  TL_TRY(tl_matmul_view_of(x, 1, false, false, &b));
-  TL_TRY(tl_matmul_plan(x, &a, &b, false, &p));
-  return tl_matmul_run(x, &p, tl_eval_in(x, 0), tl_eval_in(x, 1), &y);
+  TL_TRY(tl_matmul_view_of(ctx, 0, false, false, &a));
+  TL_TRY(tl_matmul_view_of(ctx, 1, false, false, &b));
+  TL_TRY(tl_matmul_plan(ctx, &a, &b, false, &p));
+  return tl_matmul_run(ctx, &p, tl_eval_in(ctx, 0), tl_eval_in(ctx, 1), &y);
 }
 
 typedef struct scaling {
@@ -201,22 +201,22 @@ static void scale_range(void *user, uint64_t begin, uint64_t end) {
       ((double *)s->y->data)[i] *= (double)s->by;
 }
 
-tl_status tl_matmul_fused(tl_eval *x, tl_host **y) {
+tl_status tl_matmul_fused(tl_eval *ctx, tl_host **y) {
   tl_matmul_view a, b;
   tl_matmul p;
-  TL_TRY(tl_matmul_view_of(x, 0, tl_eval_int(x, TL_SYM_transBatchA, 0) != 0,
-                           tl_eval_int(x, TL_SYM_transA, 0) != 0, &a));
-  TL_TRY(tl_matmul_view_of(x, 1, tl_eval_int(x, TL_SYM_transBatchB, 0) != 0,
-                           tl_eval_int(x, TL_SYM_transB, 0) != 0, &b));
-  TL_TRY(tl_matmul_plan(x, &a, &b, false, &p));
-  TL_TRY(tl_matmul_run(x, &p, tl_eval_in(x, 0), tl_eval_in(x, 1), y));
-  scaling s = {*y, tl_eval_float(x, TL_SYM_alpha, 1.0f)};
+  TL_TRY(tl_matmul_view_of(ctx, 0, tl_eval_int(ctx, TL_SYM_transBatchA, 0) != 0,
+                           tl_eval_int(ctx, TL_SYM_transA, 0) != 0, &a));
+  TL_TRY(tl_matmul_view_of(ctx, 1, tl_eval_int(ctx, TL_SYM_transBatchB, 0) != 0,
+                           tl_eval_int(ctx, TL_SYM_transB, 0) != 0, &b));
+  TL_TRY(tl_matmul_plan(ctx, &a, &b, false, &p));
+  TL_TRY(tl_matmul_run(ctx, &p, tl_eval_in(ctx, 0), tl_eval_in(ctx, 1), y));
+  scaling s = {*y, tl_eval_float(ctx, TL_SYM_alpha, 1.0f)};
   if (s.by != 1.0f)
-    tl_eval_for(x, (*y)->n, SCALE_GRAIN, scale_range, &s);
+    tl_eval_for(ctx, (*y)->n, SCALE_GRAIN, scale_range, &s);
   return TL_OK;
 }
 
-tl_status tl_eval_fused_matmul(tl_eval *x) {
+tl_status tl_eval_fused_matmul(tl_eval *ctx) {
   tl_host *y;
-  return tl_matmul_fused(x, &y);
+  return tl_matmul_fused(ctx, &y);
 }

@@ -38,14 +38,14 @@ typedef struct layer {
 /* ---- reading -------------------------------------------------------------------------------- */
 
 /* Reads operand i as f64 into scratch; NULL when it is absent. */
-static tl_status read_reals(tl_eval *x, uint32_t i, const double **out) {
-  const tl_host *t = tl_eval_in(x, i);
+static tl_status read_reals(tl_eval *ctx, uint32_t i, const double **out) {
+  const tl_host *t = tl_eval_in(ctx, i);
   *out = NULL;
   if (!t)
     return TL_OK;
-  double *to = tl_eval_scratch(x, t->n + 1, sizeof *to);
+  double *to = tl_eval_scratch(ctx, t->n + 1, sizeof *to);
   if (!to)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (uint64_t k = 0; k < t->n; k++)
     to[k] = t->dtype == TL_DTYPE_F64 ? ((const double *)t->data)[k]
                                      : (double)((const float *)t->data)[k];
@@ -54,98 +54,98 @@ static tl_status read_reals(tl_eval *x, uint32_t i, const double **out) {
 }
 
 /* Checks that operand i, if it is present, has the given shape. */
-static tl_status need_shape(tl_eval *x, uint32_t i, int rank, const int64_t *dims) {
-  if (!tl_eval_in(x, i))
+static tl_status need_shape(tl_eval *ctx, uint32_t i, int rank, const int64_t *dims) {
+  if (!tl_eval_in(ctx, i))
     return TL_OK;
-  TL_TRY(tl_eval_need_rank(x, i, rank, rank));
+  TL_TRY(tl_eval_need_rank(ctx, i, rank, rank));
   for (int k = 0; k < rank; k++)
-    if (tl_eval_in(x, i)->dims[k] != dims[k])
-      return tl_eval_fail(x, "dim %d of operand %u is %lld, expected %lld", k, i,
-                          (long long)tl_eval_in(x, i)->dims[k], (long long)dims[k]);
+    if (tl_eval_in(ctx, i)->dims[k] != dims[k])
+      return tl_eval_fail(ctx, "dim %d of operand %u is %lld, expected %lld", k, i,
+                          (long long)tl_eval_in(ctx, i)->dims[k], (long long)dims[k]);
   return TL_OK;
 }
 
 /* Two directions are two layers of the same sizes. */
-static tl_status read_direction(tl_eval *x, layer *l) {
-  tl_sv text = tl_eval_string(x, TL_SYM_direction);
+static tl_status read_direction(tl_eval *ctx, layer *l) {
+  tl_sv text = tl_eval_string(ctx, TL_SYM_direction);
   l->directions = tl_sv_is(text, "bidirectional") ? 2 : 1;
   l->first_reversed = tl_sv_is(text, "reverse");
   if (l->directions == 2 || l->first_reversed || text.n == 0 || tl_sv_is(text, "forward"))
     return TL_OK;
-  return tl_eval_fail(x, "direction '%.*s' is none of forward, reverse, bidirectional",
+  return tl_eval_fail(ctx, "direction '%.*s' is none of forward, reverse, bidirectional",
                       TL_SV_ARG(text));
 }
 
 /* A sequence may be shorter than the steps; 0 is allowed. */
-static tl_status read_lengths(tl_eval *x, layer *l) {
+static tl_status read_lengths(tl_eval *ctx, layer *l) {
   tl_int_list list;
-  TL_TRY(tl_eval_operand_ints(x, 4, &list));
+  TL_TRY(tl_eval_operand_ints(ctx, 4, &list));
   if (!list.at)
     return TL_OK;
-  TL_TRY(need_shape(x, 4, 1, &l->batch));
+  TL_TRY(need_shape(ctx, 4, 1, &l->batch));
   for (uint32_t b = 0; b < list.n; b++)
     if (list.at[b] < 0 || list.at[b] > l->steps)
-      return tl_eval_fail(x, "sequence length %lld is outside [0, %lld]", (long long)list.at[b],
+      return tl_eval_fail(ctx, "sequence length %lld is outside [0, %lld]", (long long)list.at[b],
                           (long long)l->steps);
   l->lengths = list.at;
   return TL_OK;
 }
 
 /* Reads the sizes from X and R, and checks that W, R and B agree with them. */
-static tl_status read_shapes(tl_eval *x, layer *l) {
+static tl_status read_shapes(tl_eval *ctx, layer *l) {
   for (uint32_t i = 0; i < 3; i++)
-    TL_TRY(tl_eval_need_rank(x, i, 3, 3));
-  const tl_host *data = tl_eval_in(x, 0);
-  l->batch_first = tl_eval_int(x, TL_SYM_layout, 0) != 0;
+    TL_TRY(tl_eval_need_rank(ctx, i, 3, 3));
+  const tl_host *data = tl_eval_in(ctx, 0);
+  l->batch_first = tl_eval_int(ctx, TL_SYM_layout, 0) != 0;
   l->steps = data->dims[l->batch_first ? 1 : 0];
   l->batch = data->dims[l->batch_first ? 0 : 1];
   l->input = data->dims[2];
-  l->hidden = tl_eval_in(x, 2)->dims[2];
-  int64_t stated = tl_eval_int(x, TL_SYM_hidden_size, 0);
+  l->hidden = tl_eval_in(ctx, 2)->dims[2];
+  int64_t stated = tl_eval_int(ctx, TL_SYM_hidden_size, 0);
   if (stated && stated != l->hidden)
-    return tl_eval_fail(x, "hidden_size is %lld, but the recurrence weight is for %lld",
+    return tl_eval_fail(ctx, "hidden_size is %lld, but the recurrence weight is for %lld",
                         (long long)stated, (long long)l->hidden);
   if (l->hidden > INT32_MAX || l->input > INT32_MAX)
-    return tl_eval_unsupported(x, "sizes of 2^31 and more");
+    return tl_eval_unsupported(ctx, "sizes of 2^31 and more");
   int64_t rows = l->gates * l->hidden;
   const int64_t w[3] = {l->directions, rows, l->input};
   const int64_t r[3] = {l->directions, rows, l->hidden};
   const int64_t b[2] = {l->directions, 2 * rows};
-  TL_TRY(need_shape(x, 1, 3, w));
-  TL_TRY(need_shape(x, 2, 3, r));
-  return need_shape(x, 3, 2, b);
+  TL_TRY(need_shape(ctx, 1, 3, w));
+  TL_TRY(need_shape(ctx, 2, 3, r));
+  return need_shape(ctx, 3, 2, b);
 }
 
 /* Reads X, B and the initial states; only LSTM (4 gates) has initial_c and P. */
-static tl_status read_states(tl_eval *x, layer *l) {
+static tl_status read_states(tl_eval *ctx, layer *l) {
   int64_t state[3] = {l->directions, l->batch, l->hidden};
   if (l->batch_first) {
     state[0] = l->batch;
     state[1] = l->directions;
   }
-  TL_TRY(need_shape(x, 5, 3, state));
-  TL_TRY(read_reals(x, 0, &l->x));
-  TL_TRY(read_reals(x, 3, &l->bias));
-  TL_TRY(read_reals(x, 5, &l->h0));
+  TL_TRY(need_shape(ctx, 5, 3, state));
+  TL_TRY(read_reals(ctx, 0, &l->x));
+  TL_TRY(read_reals(ctx, 3, &l->bias));
+  TL_TRY(read_reals(ctx, 5, &l->h0));
   if (l->gates != 4)
     return TL_OK;
   const int64_t peephole[2] = {l->directions, 3 * l->hidden};
-  TL_TRY(need_shape(x, 6, 3, state));
-  TL_TRY(need_shape(x, 7, 2, peephole));
-  TL_TRY(read_reals(x, 6, &l->c0));
-  return read_reals(x, 7, &l->peephole);
+  TL_TRY(need_shape(ctx, 6, 3, state));
+  TL_TRY(need_shape(ctx, 7, 2, peephole));
+  TL_TRY(read_reals(ctx, 6, &l->c0));
+  return read_reals(ctx, 7, &l->peephole);
 }
 
 /* The defaults are those of the standard for each op. */
-static tl_status read_functions(tl_eval *x, layer *l) {
+static tl_status read_functions(tl_eval *ctx, layer *l) {
   static const tl_rnn_function rnn[] = {TL_RNN_TANH};
   static const tl_rnn_function gru[] = {TL_RNN_SIGMOID, TL_RNN_TANH};
   static const tl_rnn_function lstm[] = {TL_RNN_SIGMOID, TL_RNN_TANH, TL_RNN_TANH};
   if (l->gates == 1)
-    return tl_rnn_read_activations(x, l->directions, 1, rnn, l->f);
+    return tl_rnn_read_activations(ctx, l->directions, 1, rnn, l->f);
   if (l->gates == 3)
-    return tl_rnn_read_activations(x, l->directions, 2, gru, l->f);
-  return tl_rnn_read_activations(x, l->directions, 3, lstm, l->f);
+    return tl_rnn_read_activations(ctx, l->directions, 2, gru, l->f);
+  return tl_rnn_read_activations(ctx, l->directions, 3, lstm, l->f);
 }
 
 /* ---- cells ---------------------------------------------------------------------------------- */
@@ -282,8 +282,8 @@ static void run_rows(void *user, uint64_t begin, uint64_t end) {
 
 /* Transposes weight i of the current direction from [rows,k] to [k,rows], as f64, for
  * add_product. */
-static tl_status turn_weight(tl_eval *x, const layer *l, uint32_t i, double *to) {
-  const tl_host *t = tl_eval_in(x, i);
+static tl_status turn_weight(tl_eval *ctx, const layer *l, uint32_t i, double *to) {
+  const tl_host *t = tl_eval_in(ctx, i);
   const int64_t rows = t->dims[1], k = t->dims[2];
   const int64_t first = (int64_t)l->direction * rows * k;
   for (int64_t r = 0; r < rows; r++)
@@ -296,29 +296,29 @@ static tl_status turn_weight(tl_eval *x, const layer *l, uint32_t i, double *to)
 }
 
 /* One transposed weight at a time bounds the memory. */
-static tl_status run_directions(tl_eval *x, layer *l) {
+static tl_status run_directions(tl_eval *ctx, layer *l) {
   const int64_t rows = l->gates * l->hidden;
-  double *w = tl_eval_scratch(x, (uint64_t)(rows * l->input) + 1, sizeof *w);
-  double *r = tl_eval_scratch(x, (uint64_t)(rows * l->hidden) + 1, sizeof *r);
-  l->room = tl_eval_scratch(x, (uint64_t)l->batch, (size_t)scratch_row(l) * sizeof *l->room);
+  double *w = tl_eval_scratch(ctx, (uint64_t)(rows * l->input) + 1, sizeof *w);
+  double *r = tl_eval_scratch(ctx, (uint64_t)(rows * l->hidden) + 1, sizeof *r);
+  l->room = tl_eval_scratch(ctx, (uint64_t)l->batch, (size_t)scratch_row(l) * sizeof *l->room);
   if (!w || !r || !l->room)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   l->w = w;
   l->r = r;
   for (l->direction = 0; l->direction < l->directions; l->direction++) {
-    TL_TRY(turn_weight(x, l, 1, w));
-    TL_TRY(turn_weight(x, l, 2, r));
-    tl_eval_for(x, (uint64_t)l->batch, 1, run_rows, l);
+    TL_TRY(turn_weight(ctx, l, 1, w));
+    TL_TRY(turn_weight(ctx, l, 2, r));
+    tl_eval_for(ctx, (uint64_t)l->batch, 1, run_rows, l);
   }
   return TL_OK;
 }
 
 /* Rounds once. */
-static tl_status put_reals(tl_eval *x, uint32_t i, int rank, const int64_t *dims,
+static tl_status put_reals(tl_eval *ctx, uint32_t i, int rank, const int64_t *dims,
                            const double *from) {
   tl_host *t;
-  tl_dtype dtype = (tl_dtype)tl_eval_in(x, 0)->dtype;
-  TL_TRY(tl_eval_result(x, i, dtype, rank, dims, &t));
+  tl_dtype dtype = (tl_dtype)tl_eval_in(ctx, 0)->dtype;
+  TL_TRY(tl_eval_result(ctx, i, dtype, rank, dims, &t));
   for (uint64_t k = 0; k < t->n; k++)
     if (dtype == TL_DTYPE_F64)
       ((double *)t->data)[k] = from[k];
@@ -328,41 +328,41 @@ static tl_status put_reals(tl_eval *x, uint32_t i, int rank, const int64_t *dims
 }
 
 /* Y, the last h and, for LSTM, the last c. */
-static tl_status put_all(tl_eval *x, const layer *l) {
+static tl_status put_all(tl_eval *ctx, const layer *l) {
   int64_t all[4] = {l->steps, l->directions, l->batch, l->hidden};
   int64_t last[3] = {l->directions, l->batch, l->hidden};
   if (l->batch_first) {
     memcpy(all, (const int64_t[]){l->batch, l->steps, l->directions, l->hidden}, sizeof all);
     memcpy(last, (const int64_t[]){l->batch, l->directions, l->hidden}, sizeof last);
   }
-  TL_TRY(put_reals(x, 0, 4, all, l->y));
-  TL_TRY(put_reals(x, 1, 3, last, l->yh));
-  return l->gates == 4 ? put_reals(x, 2, 3, last, l->yc) : TL_OK;
+  TL_TRY(put_reals(ctx, 0, 4, all, l->y));
+  TL_TRY(put_reals(ctx, 1, 3, last, l->yh));
+  return l->gates == 4 ? put_reals(ctx, 2, 3, last, l->yc) : TL_OK;
 }
 
 /* yc is written for every op, so it always has room. */
-static tl_status make_room(tl_eval *x, layer *l) {
+static tl_status make_room(tl_eval *ctx, layer *l) {
   const int64_t dims[4] = {l->steps, l->directions, l->batch, l->hidden};
   int64_t all, last;
   if (!tl_eval_product(dims, 0, 4, &all) || !tl_eval_product(dims, 1, 4, &last))
-    return tl_eval_fail(x, "the result has more elements than can be counted");
-  l->y = tl_eval_scratch(x, (uint64_t)all, sizeof *l->y);
-  l->yh = tl_eval_scratch(x, (uint64_t)last, sizeof *l->yh);
-  l->yc = tl_eval_scratch(x, (uint64_t)last, sizeof *l->yc);
-  return l->y && l->yh && l->yc ? TL_OK : tl_eval_no_memory(x);
+    return tl_eval_fail(ctx, "the result has more elements than can be counted");
+  l->y = tl_eval_scratch(ctx, (uint64_t)all, sizeof *l->y);
+  l->yh = tl_eval_scratch(ctx, (uint64_t)last, sizeof *l->yh);
+  l->yc = tl_eval_scratch(ctx, (uint64_t)last, sizeof *l->yc);
+  return l->y && l->yh && l->yc ? TL_OK : tl_eval_no_memory(ctx);
 }
 
 /* RNN, GRU or LSTM. ARG: the number of gates, which tells the op: 1 RNN, 3 GRU, 4 LSTM. */
-tl_status tl_eval_rnn(tl_eval *x) {
-  layer l = {.gates = (uint32_t)x->arg};
-  l.reset_after = l.gates == 3 && tl_eval_int(x, TL_SYM_linear_before_reset, 0) != 0;
-  l.coupled = l.gates == 4 && tl_eval_int(x, TL_SYM_input_forget, 0) != 0;
-  TL_TRY(read_direction(x, &l));
-  TL_TRY(read_shapes(x, &l));
-  TL_TRY(read_lengths(x, &l));
-  TL_TRY(read_states(x, &l));
-  TL_TRY(read_functions(x, &l));
-  TL_TRY(make_room(x, &l));
-  TL_TRY(run_directions(x, &l));
-  return put_all(x, &l);
+tl_status tl_eval_rnn(tl_eval *ctx) {
+  layer l = {.gates = (uint32_t)ctx->arg};
+  l.reset_after = l.gates == 3 && tl_eval_int(ctx, TL_SYM_linear_before_reset, 0) != 0;
+  l.coupled = l.gates == 4 && tl_eval_int(ctx, TL_SYM_input_forget, 0) != 0;
+  TL_TRY(read_direction(ctx, &l));
+  TL_TRY(read_shapes(ctx, &l));
+  TL_TRY(read_lengths(ctx, &l));
+  TL_TRY(read_states(ctx, &l));
+  TL_TRY(read_functions(ctx, &l));
+  TL_TRY(make_room(ctx, &l));
+  TL_TRY(run_directions(ctx, &l));
+  return put_all(ctx, &l);
 }

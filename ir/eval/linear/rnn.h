@@ -36,7 +36,7 @@ double tl_rnn_apply(const tl_rnn_activation *a, double v);
 /* Reads `activations`, activation_alpha, activation_beta and clip: `each` functions for each of
  * `directions`, the defaults where the attribute is absent. out: [directions * each].
  * TL_INVALID_MODEL, TL_UNSUPPORTED for a name that is not known. */
-tl_status tl_rnn_read_activations(tl_eval *x, uint32_t directions, uint32_t each,
+tl_status tl_rnn_read_activations(tl_eval *ctx, uint32_t directions, uint32_t each,
                                   const tl_rnn_function *defaults,
                                   tl_rnn_activation *out) TL_NODISCARD;
 

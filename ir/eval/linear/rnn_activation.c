@@ -79,13 +79,13 @@ static bool same_word(tl_sv text, const char *lower) {
 }
 
 /* The functions are in a short list. */
-static tl_status function_by_name(tl_eval *x, tl_sv name, tl_rnn_function *out) {
+static tl_status function_by_name(tl_eval *ctx, tl_sv name, tl_rnn_function *out) {
   for (int i = 0; i < TL_RNN_N_FUNCTIONS; i++)
     if (same_word(name, functions[i].name)) {
       *out = (tl_rnn_function)i;
       return TL_OK;
     }
-  return tl_eval_unsupported(x, "activation function '%.*s' is not known", TL_SV_ARG(name));
+  return tl_eval_unsupported(ctx, "activation function '%.*s' is not known", TL_SV_ARG(name));
 }
 
 /* A list of parameters, used up in the order of the functions that take one. */
@@ -103,7 +103,7 @@ static bool next_parameter(parameters *p, double *out) {
 }
 
 /* Takes a function's parameters off the lists; what is missing has the default, if there is one. */
-static tl_status fill_parameters(tl_eval *x, parameters *alphas, parameters *betas,
+static tl_status fill_parameters(tl_eval *ctx, parameters *alphas, parameters *betas,
                                  tl_rnn_activation *a) {
   const function_row *row = &functions[a->function];
   bool complete = row->has_default;
@@ -113,28 +113,28 @@ static tl_status fill_parameters(tl_eval *x, parameters *alphas, parameters *bet
   bool beta = !row->has_beta || next_parameter(betas, &a->beta);
   if (complete || (alpha && beta))
     return TL_OK;
-  return tl_eval_fail(x, "activation function %s needs activation_alpha and activation_beta",
+  return tl_eval_fail(ctx, "activation function %s needs activation_alpha and activation_beta",
                       row->name);
 }
 
-tl_status tl_rnn_read_activations(tl_eval *x, uint32_t directions, uint32_t each,
+tl_status tl_rnn_read_activations(tl_eval *ctx, uint32_t directions, uint32_t each,
                                   const tl_rnn_function *defaults, tl_rnn_activation *out) {
-  const tl_attr *names = tl_node_attr(x->m, x->node, TL_SYM_activations);
-  parameters alphas = {.list = tl_node_attr(x->m, x->node, TL_SYM_activation_alpha)};
-  parameters betas = {.list = tl_node_attr(x->m, x->node, TL_SYM_activation_beta)};
-  double clip = (double)tl_eval_float(x, TL_SYM_clip, 0.0f);
+  const tl_attr *names = tl_node_attr(ctx->m, ctx->node, TL_SYM_activations);
+  parameters alphas = {.list = tl_node_attr(ctx->m, ctx->node, TL_SYM_activation_alpha)};
+  parameters betas = {.list = tl_node_attr(ctx->m, ctx->node, TL_SYM_activation_beta)};
+  double clip = (double)tl_eval_float(ctx, TL_SYM_clip, 0.0f);
   if (!(clip >= 0))
-    return tl_eval_fail(x, "attribute clip must not be negative");
+    return tl_eval_fail(ctx, "attribute clip must not be negative");
   if (names && names->count == 0)
     names = NULL;
   if (names && names->count < directions * each)
-    return tl_eval_fail(x, "%u activation functions are needed, %u are given", directions * each,
+    return tl_eval_fail(ctx, "%u activation functions are needed, %u are given", directions * each,
                         names->count);
   for (uint32_t i = 0; i < directions * each; i++) {
     out[i].function = defaults[i % each];
     if (names)
-      TL_TRY(function_by_name(x, tl_sym(x->m, names->u.ids[i]), &out[i].function));
-    TL_TRY(fill_parameters(x, &alphas, &betas, &out[i]));
+      TL_TRY(function_by_name(ctx, tl_sym(ctx->m, names->u.ids[i]), &out[i].function));
+    TL_TRY(fill_parameters(ctx, &alphas, &betas, &out[i]));
     out[i].clip = clip;
   }
   return TL_OK;

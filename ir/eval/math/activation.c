@@ -75,17 +75,17 @@ SHRINK_INT(u16, uint16_t, 0.0, 65535.0)
 SHRINK_INT(u32, uint32_t, 0.0, 4294967295.0)
 SHRINK_INT(u64, uint64_t, 0.0, 18446744073709549568.0)
 
-tl_status tl_eval_shrink(tl_eval *x) {
+tl_status tl_eval_shrink(tl_eval *ctx) {
   static const tl_unary_fn fns[TL_N_DTYPES] = {
       [TL_DTYPE_F32] = shrink_f32, [TL_DTYPE_F64] = shrink_f64, [TL_DTYPE_I8] = shrink_i8,
       [TL_DTYPE_I16] = shrink_i16, [TL_DTYPE_I32] = shrink_i32, [TL_DTYPE_I64] = shrink_i64,
       [TL_DTYPE_U8] = shrink_u8,   [TL_DTYPE_U16] = shrink_u16, [TL_DTYPE_U32] = shrink_u32,
       [TL_DTYPE_U64] = shrink_u64};
-  TL_TRY(tl_eval_need_tensors(x, 1));
-  tl_dtype d = (tl_dtype)x->in[0]->dtype;
-  const double p[] = {(double)tl_eval_float(x, TL_SYM_lambd, 0.5f),
-                      (double)tl_eval_float(x, TL_SYM_bias, 0)};
-  return tl_eval_unary_run(x, x->in[0], d, fns[d], p);
+  TL_TRY(tl_eval_need_tensors(ctx, 1));
+  tl_dtype d = (tl_dtype)ctx->in[0]->dtype;
+  const double p[] = {(double)tl_eval_float(ctx, TL_SYM_lambd, 0.5f),
+                      (double)tl_eval_float(ctx, TL_SYM_bias, 0)};
+  return tl_eval_unary_run(ctx, ctx->in[0], d, fns[d], p);
 }
 
 /* ---- gates: Gelu, FastGelu, QuickGelu, Swish, SwiGLU ---------------------------------------- */
@@ -144,45 +144,45 @@ static const tl_unary_floats gelu_fns = {gelu_f32, gelu_f64, gelu_fast};
 static const tl_unary_floats gelu_tanh_fns = {gelu_tanh_f32, gelu_tanh_f64, gelu_tanh_fast};
 static const tl_unary_floats swish_fns = {swish_f32, swish_f64, swish_fast};
 
-tl_status tl_eval_gelu(tl_eval *x) {
-  bool by_tanh = tl_sv_is(tl_eval_string(x, TL_SYM_approximate), "tanh");
-  return tl_eval_unary_floats(x, by_tanh ? &gelu_tanh_fns : &gelu_fns, NULL);
+tl_status tl_eval_gelu(tl_eval *ctx) {
+  bool by_tanh = tl_sv_is(tl_eval_string(ctx, TL_SYM_approximate), "tanh");
+  return tl_eval_unary_floats(ctx, by_tanh ? &gelu_tanh_fns : &gelu_fns, NULL);
 }
 
 /* Gelu of com.microsoft, which has no attribute `approximate`. */
-tl_status tl_eval_ms_gelu(tl_eval *x) { return tl_eval_unary_floats(x, &gelu_fns, NULL); }
+tl_status tl_eval_ms_gelu(tl_eval *ctx) { return tl_eval_unary_floats(ctx, &gelu_fns, NULL); }
 
-tl_status tl_eval_swish(tl_eval *x) {
-  const double p[] = {(double)tl_eval_float(x, TL_SYM_alpha, 1)};
-  return tl_eval_unary_floats(x, &swish_fns, p);
+tl_status tl_eval_swish(tl_eval *ctx) {
+  const double p[] = {(double)tl_eval_float(ctx, TL_SYM_alpha, 1)};
+  return tl_eval_unary_floats(ctx, &swish_fns, p);
 }
 
 /* QuickGelu is Swish with another default of alpha. */
-tl_status tl_eval_quick_gelu(tl_eval *x) {
-  const double p[] = {(double)tl_eval_float(x, TL_SYM_alpha, 1.702f)};
-  return tl_eval_unary_floats(x, &swish_fns, p);
+tl_status tl_eval_quick_gelu(tl_eval *ctx) {
+  const double p[] = {(double)tl_eval_float(ctx, TL_SYM_alpha, 1.702f)};
+  return tl_eval_unary_floats(ctx, &swish_fns, p);
 }
 
 /* Computes a Gelu of operand 0 plus the bias, operand 1 (optional). The sum is made by Add as
  * result 0; it then is the only operand, and the Gelu replaces result 0. */
-static tl_status biased(tl_eval *x, const tl_unary_floats *fns) {
-  if (!tl_eval_in(x, 1))
-    return tl_eval_unary_floats(x, fns, NULL);
-  TL_TRY(tl_eval_add(x));
-  if (!tl_host_same_shape(x->out[0], x->in[0]))
-    return tl_eval_fail(x, "the bias cannot be broadcast to operand 0");
-  tl_host *sum = tl_host_retain(x->out[0]);
-  const tl_host *const *in = x->in;
+static tl_status biased(tl_eval *ctx, const tl_unary_floats *fns) {
+  if (!tl_eval_in(ctx, 1))
+    return tl_eval_unary_floats(ctx, fns, NULL);
+  TL_TRY(tl_eval_add(ctx));
+  if (!tl_host_same_shape(ctx->out[0], ctx->in[0]))
+    return tl_eval_fail(ctx, "the bias cannot be broadcast to operand 0");
+  tl_host *sum = tl_host_retain(ctx->out[0]);
+  const tl_host *const *in = ctx->in;
   const tl_host *own[] = {sum};
-  uint32_t n_in = x->n_in;
-  x->in = own;
-  x->n_in = 1;
-  tl_status status = tl_eval_unary_floats(x, fns, NULL);
-  x->in = in;
-  x->n_in = n_in;
+  uint32_t n_in = ctx->n_in;
+  ctx->in = own;
+  ctx->n_in = 1;
+  tl_status status = tl_eval_unary_floats(ctx, fns, NULL);
+  ctx->in = in;
+  ctx->n_in = n_in;
   tl_host_release(sum);
   return status;
 }
 
-tl_status tl_eval_bias_gelu(tl_eval *x) { return biased(x, &gelu_fns); }
-tl_status tl_eval_fast_gelu(tl_eval *x) { return biased(x, &gelu_tanh_fns); }
+tl_status tl_eval_bias_gelu(tl_eval *ctx) { return biased(ctx, &gelu_fns); }
+tl_status tl_eval_fast_gelu(tl_eval *ctx) { return biased(ctx, &gelu_tanh_fns); }

@@ -94,38 +94,38 @@ FLOAT_TYPES(PRELU, prelu) SIGNED_TYPES(PRELU, prelu) UNSIGNED_TYPES(PRELU_UNSIGN
 ROWS(prelu)
 
 /* Chooses the row function of operand 0's type; all operands must have that type. */
-static tl_status pick(tl_eval *x, const tl_row *rows, tl_row *row) {
-  tl_dtype d = (tl_dtype)x->in[0]->dtype;
-  for (uint32_t i = 1; i < x->n_in; i++)
-    if (!x->in[i] || x->in[i]->kind != TL_HOST_TENSOR || x->in[i]->dtype != d)
-      return tl_eval_fail(x, "operands 0 and %u must be tensors of one element type", i);
+static tl_status pick(tl_eval *ctx, const tl_row *rows, tl_row *row) {
+  tl_dtype d = (tl_dtype)ctx->in[0]->dtype;
+  for (uint32_t i = 1; i < ctx->n_in; i++)
+    if (!ctx->in[i] || ctx->in[i]->kind != TL_HOST_TENSOR || ctx->in[i]->dtype != d)
+      return tl_eval_fail(ctx, "operands 0 and %u must be tensors of one element type", i);
   *row = rows[d];
   return *row ? TL_OK
-              : tl_eval_unsupported(x, "the kernel cannot compute in %s", tl_dtype_get(d)->name);
+              : tl_eval_unsupported(ctx, "the kernel cannot compute in %s", tl_dtype_get(d)->name);
 }
 
-static tl_status binary(tl_eval *x, const tl_row *rows) {
+static tl_status binary(tl_eval *ctx, const tl_row *rows) {
   tl_row row;
-  TL_TRY(tl_eval_need_tensors(x, 2));
-  TL_TRY(pick(x, rows, &row));
-  return tl_eval_elementwise(x, x->in, 2, (tl_dtype)x->in[0]->dtype, row, NULL);
+  TL_TRY(tl_eval_need_tensors(ctx, 2));
+  TL_TRY(pick(ctx, rows, &row));
+  return tl_eval_elementwise(ctx, ctx->in, 2, (tl_dtype)ctx->in[0]->dtype, row, NULL);
 }
 
-tl_status tl_eval_add(tl_eval *x) { return binary(x, add_rows); }
-tl_status tl_eval_sub(tl_eval *x) { return binary(x, sub_rows); }
-tl_status tl_eval_mul(tl_eval *x) { return binary(x, mul_rows); }
-tl_status tl_eval_div(tl_eval *x) { return binary(x, div_rows); }
+tl_status tl_eval_add(tl_eval *ctx) { return binary(ctx, add_rows); }
+tl_status tl_eval_sub(tl_eval *ctx) { return binary(ctx, sub_rows); }
+tl_status tl_eval_mul(tl_eval *ctx) { return binary(ctx, mul_rows); }
+tl_status tl_eval_div(tl_eval *ctx) { return binary(ctx, div_rows); }
 
-tl_status tl_eval_mod(tl_eval *x) {
-  return binary(x, tl_eval_int(x, TL_SYM_fmod, 0) ? rem_rows : mod_rows);
+tl_status tl_eval_mod(tl_eval *ctx) {
+  return binary(ctx, tl_eval_int(ctx, TL_SYM_fmod, 0) ? rem_rows : mod_rows);
 }
 
 /* The slope is broadcast to the operand, never the other way round; the shape of the result shows
  * it. */
-tl_status tl_eval_prelu(tl_eval *x) {
-  TL_TRY(binary(x, prelu_rows));
-  if (!tl_host_same_shape(x->in[0], x->out[0]))
-    return tl_eval_fail(x, "the slope cannot be broadcast to the operand");
+tl_status tl_eval_prelu(tl_eval *ctx) {
+  TL_TRY(binary(ctx, prelu_rows));
+  if (!tl_host_same_shape(ctx->in[0], ctx->out[0]))
+    return tl_eval_fail(ctx, "the slope cannot be broadcast to the operand");
   return TL_OK;
 }
 
@@ -133,7 +133,7 @@ tl_status tl_eval_prelu(tl_eval *x) {
 
 /* Computes out = row(pair[0], pair[1]), broadcast to the shape of `out`, which may be pair[0]: each
  * element is read before it is written. */
-static void fold_in(tl_eval *x, tl_row row, tl_host *out, const tl_host *const *pair,
+static void fold_in(tl_eval *ctx, tl_row row, tl_host *out, const tl_host *const *pair,
                     const int64_t *const *strides) {
   tl_loop loop;
   size_t size = tl_host_element_size((tl_dtype)out->dtype);
@@ -141,7 +141,7 @@ static void fold_in(tl_eval *x, tl_row row, tl_host *out, const tl_host *const *
       .in = {pair[0]->data, pair[1]->data}, .in_size = {size, size}, .out = out->data,
       .out_size = size};
   tl_loop_plan(&loop, out->rank, out->dims, strides, 2);
-  tl_loop_run(x, &loop, row, &d, true);
+  tl_loop_run(ctx, &loop, row, &d, true);
 }
 
 /* Fills the strides of t in elements. Unsigned, because the product may wrap when the tensor has no
@@ -155,39 +155,39 @@ static void dense_strides(const tl_host *t, int64_t *strides) {
 }
 
 /* Combines all operands in order: the first two into the result, then one at a time, in place. */
-static tl_status variadic(tl_eval *x, const tl_row *rows, tl_host **out) {
+static tl_status variadic(tl_eval *ctx, const tl_row *rows, tl_host **out) {
   tl_row row;
-  TL_TRY(tl_eval_need_tensors(x, 1));
-  TL_TRY(pick(x, rows, &row));
+  TL_TRY(tl_eval_need_tensors(ctx, 1));
+  TL_TRY(pick(ctx, rows, &row));
   int rank;
   int64_t dims[TL_MAX_RANK], whole[TL_MAX_RANK];
-  int64_t(*strides)[TL_MAX_RANK] = tl_eval_scratch(x, x->n_in, sizeof *strides);
+  int64_t(*strides)[TL_MAX_RANK] = tl_eval_scratch(ctx, ctx->n_in, sizeof *strides);
   if (!strides)
-    return tl_eval_no_memory(x);
-  TL_TRY(tl_eval_broadcast(x, x->in, x->n_in, &rank, dims, strides));
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)x->in[0]->dtype, rank, dims, out));
+    return tl_eval_no_memory(ctx);
+  TL_TRY(tl_eval_broadcast(ctx, ctx->in, ctx->n_in, &rank, dims, strides));
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)ctx->in[0]->dtype, rank, dims, out));
   dense_strides(*out, whole);
   const int64_t *first[] = {strides[0], strides[1]};
-  fold_in(x, row, *out, x->in, first);
-  for (uint32_t k = 2; k < x->n_in; k++) {
-    const tl_host *pair[] = {*out, x->in[k]};
+  fold_in(ctx, row, *out, ctx->in, first);
+  for (uint32_t k = 2; k < ctx->n_in; k++) {
+    const tl_host *pair[] = {*out, ctx->in[k]};
     const int64_t *each[] = {whole, strides[k]};
-    fold_in(x, row, *out, pair, each);
+    fold_in(ctx, row, *out, pair, each);
   }
   return TL_OK;
 }
 
 /* One operand is its own maximum, minimum and sum. */
-static tl_status variadic_or_pass(tl_eval *x, const tl_row *rows) {
+static tl_status variadic_or_pass(tl_eval *ctx, const tl_row *rows) {
   tl_host *out;
-  if (x->n_in == 1 && x->in[0])
-    return tl_eval_pass(x, 0, x->in[0]);
-  return variadic(x, rows, &out);
+  if (ctx->n_in == 1 && ctx->in[0])
+    return tl_eval_pass(ctx, 0, ctx->in[0]);
+  return variadic(ctx, rows, &out);
 }
 
-tl_status tl_eval_max(tl_eval *x) { return variadic_or_pass(x, max_rows); }
-tl_status tl_eval_min(tl_eval *x) { return variadic_or_pass(x, min_rows); }
-tl_status tl_eval_sum(tl_eval *x) { return variadic_or_pass(x, add_rows); }
+tl_status tl_eval_max(tl_eval *ctx) { return variadic_or_pass(ctx, max_rows); }
+tl_status tl_eval_min(tl_eval *ctx) { return variadic_or_pass(ctx, min_rows); }
+tl_status tl_eval_sum(tl_eval *ctx) { return variadic_or_pass(ctx, add_rows); }
 
 typedef struct scaling {
   tl_host *t;
@@ -205,14 +205,14 @@ static void divide_range(void *user, uint64_t begin, uint64_t end) {
     d[i] /= s->by;
 }
 
-tl_status tl_eval_mean(tl_eval *x) {
+tl_status tl_eval_mean(tl_eval *ctx) {
   tl_host *out;
-  if (x->n_in == 1 && x->in[0])
-    return tl_eval_pass(x, 0, x->in[0]);
-  TL_TRY(variadic(x, add_rows, &out));
+  if (ctx->n_in == 1 && ctx->in[0])
+    return tl_eval_pass(ctx, 0, ctx->in[0]);
+  TL_TRY(variadic(ctx, add_rows, &out));
   if (!tl_dtype_is_float((tl_dtype)out->dtype))
-    return tl_eval_unsupported(x, "the mean of integers is not defined");
-  scaling s = {out, x->n_in, out->dtype == TL_DTYPE_F64};
-  tl_eval_for(x, out->n, TL_LOOP_GRAIN, divide_range, &s);
+    return tl_eval_unsupported(ctx, "the mean of integers is not defined");
+  scaling s = {out, ctx->n_in, out->dtype == TL_DTYPE_F64};
+  tl_eval_for(ctx, out->n, TL_LOOP_GRAIN, divide_range, &s);
   return TL_OK;
 }

@@ -39,29 +39,29 @@ static const tl_row xor_rows[TL_N_DTYPES] = {[TL_DTYPE_BOOL] = xor_bool};
 
 /* Runs a row function on two operands of one type. result: NONE for the operands' type. swapped: a
  * > b is computed as b < a. */
-static tl_status pairwise(tl_eval *x, const tl_row *rows, tl_dtype result, bool swapped) {
-  TL_TRY(tl_eval_need_tensors(x, 2));
-  const tl_host *in[] = {x->in[swapped], x->in[!swapped]};
+static tl_status pairwise(tl_eval *ctx, const tl_row *rows, tl_dtype result, bool swapped) {
+  TL_TRY(tl_eval_need_tensors(ctx, 2));
+  const tl_host *in[] = {ctx->in[swapped], ctx->in[!swapped]};
   tl_dtype d = (tl_dtype)in[0]->dtype;
   if (in[1]->dtype != d)
-    return tl_eval_fail(x, "the operands must be of one element type");
+    return tl_eval_fail(ctx, "the operands must be of one element type");
   if (!rows[d])
-    return tl_eval_unsupported(x, "the kernel cannot compute in %s", tl_dtype_get(d)->name);
-  return tl_eval_elementwise(x, in, 2, result ? result : d, rows[d], NULL);
+    return tl_eval_unsupported(ctx, "the kernel cannot compute in %s", tl_dtype_get(d)->name);
+  return tl_eval_elementwise(ctx, in, 2, result ? result : d, rows[d], NULL);
 }
 
-tl_status tl_eval_equal(tl_eval *x) { return pairwise(x, equal_rows, TL_DTYPE_BOOL, false); }
-tl_status tl_eval_less(tl_eval *x) { return pairwise(x, less_rows, TL_DTYPE_BOOL, false); }
-tl_status tl_eval_greater(tl_eval *x) { return pairwise(x, less_rows, TL_DTYPE_BOOL, true); }
-tl_status tl_eval_less_equal(tl_eval *x) {
-  return pairwise(x, less_equal_rows, TL_DTYPE_BOOL, false);
+tl_status tl_eval_equal(tl_eval *ctx) { return pairwise(ctx, equal_rows, TL_DTYPE_BOOL, false); }
+tl_status tl_eval_less(tl_eval *ctx) { return pairwise(ctx, less_rows, TL_DTYPE_BOOL, false); }
+tl_status tl_eval_greater(tl_eval *ctx) { return pairwise(ctx, less_rows, TL_DTYPE_BOOL, true); }
+tl_status tl_eval_less_equal(tl_eval *ctx) {
+  return pairwise(ctx, less_equal_rows, TL_DTYPE_BOOL, false);
 }
-tl_status tl_eval_greater_equal(tl_eval *x) {
-  return pairwise(x, less_equal_rows, TL_DTYPE_BOOL, true);
+tl_status tl_eval_greater_equal(tl_eval *ctx) {
+  return pairwise(ctx, less_equal_rows, TL_DTYPE_BOOL, true);
 }
-tl_status tl_eval_and(tl_eval *x) { return pairwise(x, and_rows, TL_DTYPE_NONE, false); }
-tl_status tl_eval_or(tl_eval *x) { return pairwise(x, or_rows, TL_DTYPE_NONE, false); }
-tl_status tl_eval_xor(tl_eval *x) { return pairwise(x, xor_rows, TL_DTYPE_NONE, false); }
+tl_status tl_eval_and(tl_eval *ctx) { return pairwise(ctx, and_rows, TL_DTYPE_NONE, false); }
+tl_status tl_eval_or(tl_eval *ctx) { return pairwise(ctx, or_rows, TL_DTYPE_NONE, false); }
+tl_status tl_eval_xor(tl_eval *ctx) { return pairwise(ctx, xor_rows, TL_DTYPE_NONE, false); }
 
 /* ---- bits ----------------------------------------------------------------------------------- */
 
@@ -91,20 +91,22 @@ static const tl_row bit_xor_rows[TL_N_DTYPES] = {SIGNLESS_ROWS(bit_xor)};
 static const tl_row left_rows[TL_N_DTYPES] = {SIGNLESS_ROWS(left)};
 static const tl_row right_rows[TL_N_DTYPES] = {SIGNLESS_ROWS(right)};
 
-tl_status tl_eval_bitwise_and(tl_eval *x) {
-  return pairwise(x, bit_and_rows, TL_DTYPE_NONE, false);
+tl_status tl_eval_bitwise_and(tl_eval *ctx) {
+  return pairwise(ctx, bit_and_rows, TL_DTYPE_NONE, false);
 }
-tl_status tl_eval_bitwise_or(tl_eval *x) { return pairwise(x, bit_or_rows, TL_DTYPE_NONE, false); }
-tl_status tl_eval_bitwise_xor(tl_eval *x) {
-  return pairwise(x, bit_xor_rows, TL_DTYPE_NONE, false);
+tl_status tl_eval_bitwise_or(tl_eval *ctx) {
+  return pairwise(ctx, bit_or_rows, TL_DTYPE_NONE, false);
+}
+tl_status tl_eval_bitwise_xor(tl_eval *ctx) {
+  return pairwise(ctx, bit_xor_rows, TL_DTYPE_NONE, false);
 }
 
-tl_status tl_eval_bit_shift(tl_eval *x) {
-  tl_sv direction = tl_eval_string(x, TL_SYM_direction);
+tl_status tl_eval_bit_shift(tl_eval *ctx) {
+  tl_sv direction = tl_eval_string(ctx, TL_SYM_direction);
   bool right = tl_sv_is(direction, "RIGHT");
   if (!right && !tl_sv_is(direction, "LEFT"))
-    return tl_eval_fail(x, "direction is '%.*s', expected LEFT or RIGHT", TL_SV_ARG(direction));
-  return pairwise(x, right ? right_rows : left_rows, TL_DTYPE_NONE, false);
+    return tl_eval_fail(ctx, "direction is '%.*s', expected LEFT or RIGHT", TL_SV_ARG(direction));
+  return pairwise(ctx, right ? right_rows : left_rows, TL_DTYPE_NONE, false);
 }
 
 /* ---- Where ---------------------------------------------------------------------------------- */
@@ -147,15 +149,16 @@ static tl_row where_row(tl_dtype d) {
 
 _Static_assert(sizeof(tl_sv) == sizeof(bytes16), "a string is moved as 16 bytes");
 
-tl_status tl_eval_where(tl_eval *x) {
-  TL_TRY(tl_eval_need_tensors(x, 3));
-  tl_dtype d = (tl_dtype)x->in[1]->dtype;
-  if (x->in[0]->dtype != TL_DTYPE_BOOL || x->in[2]->dtype != d)
-    return tl_eval_fail(x, "Where takes bool and two operands of one element type");
+tl_status tl_eval_where(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_tensors(ctx, 3));
+  tl_dtype d = (tl_dtype)ctx->in[1]->dtype;
+  if (ctx->in[0]->dtype != TL_DTYPE_BOOL || ctx->in[2]->dtype != d)
+    return tl_eval_fail(ctx, "Where takes bool and two operands of one element type");
   tl_row row = where_row(d);
   if (!row)
-    return tl_eval_unsupported(x, "elements of %s are smaller than a byte", tl_dtype_get(d)->name);
-  return tl_eval_elementwise(x, x->in, 3, d, row, NULL);
+    return tl_eval_unsupported(ctx, "elements of %s are smaller than a byte",
+                               tl_dtype_get(d)->name);
+  return tl_eval_elementwise(ctx, ctx->in, 3, d, row, NULL);
 }
 
 /* ---- Clip ----------------------------------------------------------------------------------- */
@@ -178,19 +181,19 @@ NUMBERS(CLIP, clip)
 static const tl_row clip_rows[TL_N_DTYPES] = {NUMBER_ROWS(clip)};
 
 /* The bounds are scalars, passed as the row function's argument instead of broadcast. */
-tl_status tl_eval_clip(tl_eval *x) {
-  TL_TRY(tl_eval_need_tensors(x, 1));
-  tl_dtype d = (tl_dtype)x->in[0]->dtype;
+tl_status tl_eval_clip(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_tensors(ctx, 1));
+  tl_dtype d = (tl_dtype)ctx->in[0]->dtype;
   const void *bounds[2] = {NULL, NULL};
   for (uint32_t i = 1; i < 3; i++) {
-    const tl_host *t = tl_eval_in(x, i);
+    const tl_host *t = tl_eval_in(ctx, i);
     if (t && (t->kind != TL_HOST_TENSOR || t->n != 1 || t->dtype != d))
-      return tl_eval_fail(x, "a bound must be one element of the operand's type");
+      return tl_eval_fail(ctx, "a bound must be one element of the operand's type");
     bounds[i - 1] = t ? t->data : NULL;
   }
   if (!bounds[0] && !bounds[1])
-    return tl_eval_pass(x, 0, x->in[0]);
+    return tl_eval_pass(ctx, 0, ctx->in[0]);
   if (!clip_rows[d])
-    return tl_eval_unsupported(x, "the kernel cannot compute in %s", tl_dtype_get(d)->name);
-  return tl_eval_elementwise(x, x->in, 1, d, clip_rows[d], bounds);
+    return tl_eval_unsupported(ctx, "the kernel cannot compute in %s", tl_dtype_get(d)->name);
+  return tl_eval_elementwise(ctx, ctx->in, 1, d, clip_rows[d], bounds);
 }

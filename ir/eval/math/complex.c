@@ -17,12 +17,12 @@ static void put(tl_host *t, uint64_t i, double v) {
     ((float *)t->data)[i] = (float)v;
 }
 
-static tl_status need_floats(tl_eval *x, uint32_t n) {
-  TL_TRY(tl_eval_need_tensors(x, n));
+static tl_status need_floats(tl_eval *ctx, uint32_t n) {
+  TL_TRY(tl_eval_need_tensors(ctx, n));
   for (uint32_t i = 0; i < n; i++)
-    if (x->in[i]->dtype != x->in[0]->dtype ||
-        (x->in[i]->dtype != TL_DTYPE_F32 && x->in[i]->dtype != TL_DTYPE_F64))
-      return tl_eval_unsupported(x, "the kernel computes with floats of one type only");
+    if (ctx->in[i]->dtype != ctx->in[0]->dtype ||
+        (ctx->in[i]->dtype != TL_DTYPE_F32 && ctx->in[i]->dtype != TL_DTYPE_F64))
+      return tl_eval_unsupported(ctx, "the kernel computes with floats of one type only");
   return TL_OK;
 }
 
@@ -56,17 +56,17 @@ static void multiply_range(void *user, uint64_t begin, uint64_t end) {
 
 /* ComplexMul; with ARG 1 ComplexMulConj, which conjugates operand 1. Both operands: [...,2],
  * broadcast by numpy's rules. */
-tl_status tl_eval_complex_mul(tl_eval *x) {
+tl_status tl_eval_complex_mul(tl_eval *ctx) {
   int rank;
   int64_t dims[TL_MAX_RANK];
-  TL_TRY(need_floats(x, 2));
-  product p = {.a = x->in[0], .b = x->in[1], .sign = x->arg ? -1 : 1};
+  TL_TRY(need_floats(ctx, 2));
+  product p = {.a = ctx->in[0], .b = ctx->in[1], .sign = ctx->arg ? -1 : 1};
   if (p.a->rank < 1 || p.b->rank < 1 || p.a->dims[p.a->rank - 1] != 2 ||
       p.b->dims[p.b->rank - 1] != 2)
-    return tl_eval_fail(x, "the last dim of both operands must be 2");
-  TL_TRY(tl_eval_broadcast(x, x->in, 2, &rank, dims, p.strides));
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)p.a->dtype, rank, dims, &p.to));
-  tl_eval_for(x, p.to->n / 2, TL_LOOP_GRAIN / 2, multiply_range, &p);
+    return tl_eval_fail(ctx, "the last dim of both operands must be 2");
+  TL_TRY(tl_eval_broadcast(ctx, ctx->in, 2, &rank, dims, p.strides));
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)p.a->dtype, rank, dims, &p.to));
+  tl_eval_for(ctx, p.to->n / 2, TL_LOOP_GRAIN / 2, multiply_range, &p);
   return TL_OK;
 }
 
@@ -97,21 +97,21 @@ static void split_gelu_range(void *user, uint64_t begin, uint64_t end) {
 
 /* BiasSplitGelu: cuts X + bias in two halves along the last axis and multiplies the left half by
  * the Gelu of the right one. x: [...,2n], bias: [2n] -> [...,n]. */
-tl_status tl_eval_bias_split_gelu(tl_eval *x) {
+tl_status tl_eval_bias_split_gelu(tl_eval *ctx) {
   int64_t dims[TL_MAX_RANK];
-  TL_TRY(need_floats(x, 2));
-  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
-  TL_TRY(tl_eval_need_rank(x, 1, 1, 1));
-  rows r = {.from = x->in[0], .bias = x->in[1]};
+  TL_TRY(need_floats(ctx, 2));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 1, TL_MAX_RANK));
+  TL_TRY(tl_eval_need_rank(ctx, 1, 1, 1));
+  rows r = {.from = ctx->in[0], .bias = ctx->in[1]};
   int last = r.from->rank - 1;
   int64_t size = r.from->dims[last];
   if (size % 2 != 0 || r.bias->dims[0] != size)
-    return tl_eval_fail(x, "the last dim must be even, and that of the bias");
+    return tl_eval_fail(ctx, "the last dim must be even, and that of the bias");
   memcpy(dims, r.from->dims, (size_t)r.from->rank * sizeof *dims);
   dims[last] = size / 2;
   r.width = (uint64_t)size / 2;
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)r.from->dtype, r.from->rank, dims, &r.to));
-  tl_eval_for(x, r.to->n, TL_LOOP_GRAIN / 8, split_gelu_range, &r);
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)r.from->dtype, r.from->rank, dims, &r.to));
+  tl_eval_for(ctx, r.to->n, TL_LOOP_GRAIN / 8, split_gelu_range, &r);
   return TL_OK;
 }
 
@@ -125,21 +125,21 @@ static void scale_range(void *user, uint64_t begin, uint64_t end) {
 
 /* ImageScaler: multiplies [N,C,H,W] by one number and adds a bias for each channel, if there are
  * any. */
-tl_status tl_eval_image_scaler(tl_eval *x) {
-  const tl_attr *bias = tl_node_attr(x->m, x->node, TL_SYM_bias);
-  TL_TRY(need_floats(x, 1));
-  TL_TRY(tl_eval_need_rank(x, 0, 4, 4));
-  rows r = {.from = x->in[0], .scale = (double)tl_eval_float(x, TL_SYM_scale, 1)};
+tl_status tl_eval_image_scaler(tl_eval *ctx) {
+  const tl_attr *bias = tl_node_attr(ctx->m, ctx->node, TL_SYM_bias);
+  TL_TRY(need_floats(ctx, 1));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 4, 4));
+  rows r = {.from = ctx->in[0], .scale = (double)tl_eval_float(ctx, TL_SYM_scale, 1)};
   if (bias && bias->kind == TL_ATTR_FLOATS && bias->count) {
     if ((int64_t)bias->count != r.from->dims[1])
-      return tl_eval_fail(x, "there are %u biases for %lld channels", bias->count,
+      return tl_eval_fail(ctx, "there are %u biases for %lld channels", bias->count,
                           (long long)r.from->dims[1]);
     r.biases = bias->u.fs;
     r.channels = bias->count;
   }
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)r.from->dtype, r.from, &r.to));
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)r.from->dtype, r.from, &r.to));
   if (r.from->n)
     r.width = (uint64_t)r.from->dims[2] * (uint64_t)r.from->dims[3];
-  tl_eval_for(x, r.to->n, TL_LOOP_GRAIN, scale_range, &r);
+  tl_eval_for(ctx, r.to->n, TL_LOOP_GRAIN, scale_range, &r);
   return TL_OK;
 }

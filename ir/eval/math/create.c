@@ -44,96 +44,96 @@ static void make_unit(tl_dtype dtype, float value, char *unit) {
 
 /* A constant is a view of the tensor's bytes where the host's layout allows it
  * (tl_host_from_tensor). */
-static tl_status constant_tensor(tl_eval *x, tl_tensor_id id) {
-  tl_host *t = tl_host_from_tensor(x->heap, x->m, tl_tensor_get(x->m, id));
+static tl_status constant_tensor(tl_eval *ctx, tl_tensor_id id) {
+  tl_host *t = tl_host_from_tensor(ctx->heap, ctx->m, tl_tensor_get(ctx->m, id));
   if (!t)
-    return tl_eval_no_memory(x);
-  tl_status status = tl_eval_pass(x, 0, t);
+    return tl_eval_no_memory(ctx);
+  tl_status status = tl_eval_pass(ctx, 0, t);
   tl_host_release(t);
   return status;
 }
 
-static tl_status constant_bytes(tl_eval *x, tl_dtype dtype, int rank, uint32_t n,
+static tl_status constant_bytes(tl_eval *ctx, tl_dtype dtype, int rank, uint32_t n,
                                 const void *data) {
   int64_t dim = n;
   tl_host *y;
-  TL_TRY(tl_eval_result(x, 0, dtype, rank, &dim, &y));
+  TL_TRY(tl_eval_result(ctx, 0, dtype, rank, &dim, &y));
   if (y->bytes)
     memcpy(y->data, data, y->bytes);
   return TL_OK;
 }
 
 /* The text of symbols lives as long as the module, so views of it suffice. */
-static tl_status constant_strings(tl_eval *x, int rank, uint32_t n, const tl_symbol *symbols) {
+static tl_status constant_strings(tl_eval *ctx, int rank, uint32_t n, const tl_symbol *symbols) {
   int64_t dim = n;
   tl_host *y;
-  TL_TRY(tl_eval_result(x, 0, TL_DTYPE_STRING, rank, &dim, &y));
+  TL_TRY(tl_eval_result(ctx, 0, TL_DTYPE_STRING, rank, &dim, &y));
   for (uint32_t i = 0; i < n; i++)
-    ((tl_sv *)y->data)[i] = tl_sym(x->m, symbols[i]);
+    ((tl_sv *)y->data)[i] = tl_sym(ctx->m, symbols[i]);
   return TL_OK;
 }
 
-static tl_status constant_attr(tl_eval *x, const tl_attr *a) {
+static tl_status constant_attr(tl_eval *ctx, const tl_attr *a) {
   switch ((tl_attr_kind)a->kind) {
-  case TL_ATTR_TENSOR: return constant_tensor(x, a->u.t);
-  case TL_ATTR_FLOAT: return constant_bytes(x, TL_DTYPE_F32, 0, 1, &a->u.f);
-  case TL_ATTR_FLOATS: return constant_bytes(x, TL_DTYPE_F32, 1, a->count, a->u.fs);
-  case TL_ATTR_INT: return constant_bytes(x, TL_DTYPE_I64, 0, 1, &a->u.i);
-  case TL_ATTR_INTS: return constant_bytes(x, TL_DTYPE_I64, 1, a->count, a->u.is);
-  case TL_ATTR_STRING: return constant_strings(x, 0, 1, &a->u.s);
-  case TL_ATTR_STRINGS: return constant_strings(x, 1, a->count, a->u.ids);
-  default: return tl_eval_unsupported(x, "a sparse constant of this size is not expanded");
+  case TL_ATTR_TENSOR: return constant_tensor(ctx, a->u.t);
+  case TL_ATTR_FLOAT: return constant_bytes(ctx, TL_DTYPE_F32, 0, 1, &a->u.f);
+  case TL_ATTR_FLOATS: return constant_bytes(ctx, TL_DTYPE_F32, 1, a->count, a->u.fs);
+  case TL_ATTR_INT: return constant_bytes(ctx, TL_DTYPE_I64, 0, 1, &a->u.i);
+  case TL_ATTR_INTS: return constant_bytes(ctx, TL_DTYPE_I64, 1, a->count, a->u.is);
+  case TL_ATTR_STRING: return constant_strings(ctx, 0, 1, &a->u.s);
+  case TL_ATTR_STRINGS: return constant_strings(ctx, 1, a->count, a->u.ids);
+  default: return tl_eval_unsupported(ctx, "a sparse constant of this size is not expanded");
   }
 }
 
 /* ONNX allows exactly one of these attributes; the first one found counts. */
-tl_status tl_eval_constant(tl_eval *x) {
+tl_status tl_eval_constant(tl_eval *ctx) {
   static const tl_symbol names[] = {TL_SYM_value,        TL_SYM_sparse_value, TL_SYM_value_float,
                                     TL_SYM_value_floats, TL_SYM_value_int,    TL_SYM_value_ints,
                                     TL_SYM_value_string, TL_SYM_value_strings};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    const tl_attr *a = tl_node_attr(x->m, x->node, names[i]);
+    const tl_attr *a = tl_node_attr(ctx->m, ctx->node, names[i]);
     if (a)
-      return constant_attr(x, a);
+      return constant_attr(ctx, a);
   }
-  return tl_eval_fail(x, "the constant has no value");
+  return tl_eval_fail(ctx, "the constant has no value");
 }
 
 /* ---- fills ---------------------------------------------------------------------------------- */
 
-static tl_status check_rank(tl_eval *x, uint64_t rank) {
-  return rank <= TL_MAX_RANK
-             ? TL_OK
-             : tl_eval_unsupported(x, "the result would have %llu dims", (unsigned long long)rank);
+static tl_status check_rank(tl_eval *ctx, uint64_t rank) {
+  return rank <= TL_MAX_RANK ? TL_OK
+                             : tl_eval_unsupported(ctx, "the result would have %llu dims",
+                                                   (unsigned long long)rank);
 }
 
 /* Makes result 0 of the given shape with every element equal to `unit`. */
-static tl_status fill_result(tl_eval *x, tl_dtype dtype, tl_int_list shape, const char *unit) {
+static tl_status fill_result(tl_eval *ctx, tl_dtype dtype, tl_int_list shape, const char *unit) {
   tl_unit_result to;
-  TL_TRY(check_rank(x, shape.n));
-  TL_TRY(tl_eval_units_result(x, 0, dtype, (int)shape.n, shape.at, &to));
-  tl_eval_units_fill(x, &to, 0, to.t->n, unit);
+  TL_TRY(check_rank(ctx, shape.n));
+  TL_TRY(tl_eval_units_result(ctx, 0, dtype, (int)shape.n, shape.at, &to));
+  tl_eval_units_fill(ctx, &to, 0, to.t->n, unit);
   tl_eval_units_done(&to);
   return TL_OK;
 }
 
-tl_status tl_eval_constant_of_shape(tl_eval *x) {
+tl_status tl_eval_constant_of_shape(tl_eval *ctx) {
   tl_int_list shape;
-  TL_TRY(tl_eval_need_rank(x, 0, 0, 1));
-  TL_TRY(tl_eval_operand_ints(x, 0, &shape));
-  const tl_attr *a = tl_node_attr(x->m, x->node, TL_SYM_value);
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, 1));
+  TL_TRY(tl_eval_operand_ints(ctx, 0, &shape));
+  const tl_attr *a = tl_node_attr(ctx->m, ctx->node, TL_SYM_value);
   if (!a)
-    return fill_result(x, TL_DTYPE_F32, shape, tl_eval_zero_unit(TL_DTYPE_F32));
+    return fill_result(ctx, TL_DTYPE_F32, shape, tl_eval_zero_unit(TL_DTYPE_F32));
   if (a->kind != TL_ATTR_TENSOR)
-    return tl_eval_fail(x, "the attribute value is not a tensor");
-  tl_host *t = tl_host_from_tensor(x->heap, x->m, tl_tensor_get(x->m, a->u.t));
+    return tl_eval_fail(ctx, "the attribute value is not a tensor");
+  tl_host *t = tl_host_from_tensor(ctx->heap, ctx->m, tl_tensor_get(ctx->m, a->u.t));
   if (!t)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   tl_units unit;
-  tl_status status = t->n == 1 ? tl_eval_units_of(x, t, &unit)
-                               : tl_eval_fail(x, "the attribute value must have one element");
+  tl_status status = t->n == 1 ? tl_eval_units_of(ctx, t, &unit)
+                               : tl_eval_fail(ctx, "the attribute value must have one element");
   if (status == TL_OK)
-    status = fill_result(x, (tl_dtype)t->dtype, shape, unit.data);
+    status = fill_result(ctx, (tl_dtype)t->dtype, shape, unit.data);
   tl_host_release(t);
   return status;
 }
@@ -141,56 +141,56 @@ tl_status tl_eval_constant_of_shape(tl_eval *x) {
 /* Finds the shape for ConstantFill and GivenTensorFill of old opsets: without an operand the
  * attribute `shape`; else the operand's shape, or its contents with input_as_shape. extra_shape is
  * appended. */
-static tl_status old_shape(tl_eval *x, tl_int_list *out) {
-  const tl_host *t = tl_eval_in(x, 0);
-  tl_int_list more = tl_eval_ints(x, TL_SYM_extra_shape), own;
+static tl_status old_shape(tl_eval *ctx, tl_int_list *out) {
+  const tl_host *t = tl_eval_in(ctx, 0);
+  tl_int_list more = tl_eval_ints(ctx, TL_SYM_extra_shape), own;
   if (!t) {
-    *out = tl_eval_ints(x, TL_SYM_shape);
+    *out = tl_eval_ints(ctx, TL_SYM_shape);
     return TL_OK;
   }
-  TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK));
   own = (tl_int_list){t->dims, (uint32_t)t->rank};
-  if (tl_eval_int(x, TL_SYM_input_as_shape, 0))
-    TL_TRY(tl_eval_operand_ints(x, 0, &own));
-  TL_TRY(check_rank(x, (uint64_t)own.n + more.n));
-  int64_t *dims = tl_eval_scratch(x, (uint64_t)own.n + more.n, sizeof *dims);
+  if (tl_eval_int(ctx, TL_SYM_input_as_shape, 0))
+    TL_TRY(tl_eval_operand_ints(ctx, 0, &own));
+  TL_TRY(check_rank(ctx, (uint64_t)own.n + more.n));
+  int64_t *dims = tl_eval_scratch(ctx, (uint64_t)own.n + more.n, sizeof *dims);
   if (!dims)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (uint32_t i = 0; i < own.n + more.n; i++)
     dims[i] = i < own.n ? own.at[i] : more.at[i - own.n];
   *out = (tl_int_list){dims, own.n + more.n};
   return TL_OK;
 }
 
-tl_status tl_eval_constant_fill(tl_eval *x) {
+tl_status tl_eval_constant_fill(tl_eval *ctx) {
   char unit[WIDEST] = {0};
   tl_int_list shape;
-  tl_dtype dtype = tl_dtype_from_onnx(tl_eval_int(x, TL_SYM_dtype, 1));
-  float value = tl_eval_float(x, TL_SYM_value, 0);
+  tl_dtype dtype = tl_dtype_from_onnx(tl_eval_int(ctx, TL_SYM_dtype, 1));
+  float value = tl_eval_float(ctx, TL_SYM_value, 0);
   if (dtype != TL_DTYPE_F32 && dtype != TL_DTYPE_I32 && dtype != TL_DTYPE_I64 &&
       dtype != TL_DTYPE_BOOL)
-    return tl_eval_fail(x, "dtype must be float, int32, int64 or bool");
-  TL_TRY(old_shape(x, &shape));
+    return tl_eval_fail(ctx, "dtype must be float, int32, int64 or bool");
+  TL_TRY(old_shape(ctx, &shape));
   make_unit(dtype, value, unit);
-  return fill_result(x, dtype, shape, unit);
+  return fill_result(ctx, dtype, shape, unit);
 }
 
 /* The dtype comes from the type that the module states for the result; the op has no attribute for
  * it. */
-tl_status tl_eval_given_tensor_fill(tl_eval *x) {
+tl_status tl_eval_given_tensor_fill(tl_eval *ctx) {
   tl_int_list shape;
   tl_host *y;
-  const tl_attr *values = tl_node_attr(x->m, x->node, TL_SYM_values);
-  tl_dtype dtype = tl_type_dtype(x->m, tl_value_type(x->m, tl_result(x->m, x->node, 0)));
+  const tl_attr *values = tl_node_attr(ctx->m, ctx->node, TL_SYM_values);
+  tl_dtype dtype = tl_type_dtype(ctx->m, tl_value_type(ctx->m, tl_result(ctx->m, ctx->node, 0)));
   if (dtype == TL_DTYPE_NONE)
     dtype = TL_DTYPE_F32;
   if (!is_number(dtype))
-    return tl_eval_fail(x, "numbers cannot fill a tensor of this dtype");
-  TL_TRY(old_shape(x, &shape));
-  TL_TRY(check_rank(x, shape.n));
-  TL_TRY(tl_eval_result(x, 0, dtype, (int)shape.n, shape.at, &y));
+    return tl_eval_fail(ctx, "numbers cannot fill a tensor of this dtype");
+  TL_TRY(old_shape(ctx, &shape));
+  TL_TRY(check_rank(ctx, shape.n));
+  TL_TRY(tl_eval_result(ctx, 0, dtype, (int)shape.n, shape.at, &y));
   if (!values || values->kind != TL_ATTR_FLOATS || values->count != y->n)
-    return tl_eval_fail(x, "the shape has %llu elements, there are %u values",
+    return tl_eval_fail(ctx, "the shape has %llu elements, there are %u values",
                         (unsigned long long)y->n, values ? values->count : 0);
   for (uint64_t i = 0; i < y->n; i++)
     make_unit(dtype, values->u.fs[i], (char *)y->data + i * tl_host_element_size(dtype));
@@ -204,20 +204,20 @@ static int64_t clamp(int64_t v, int64_t low, int64_t high) {
 }
 
 /* k is clamped to the matrix: diagonals outside of it are all empty, and i + k cannot overflow. */
-tl_status tl_eval_eye_like(tl_eval *x) {
+tl_status tl_eval_eye_like(tl_eval *ctx) {
   char unit[WIDEST] = {0};
   tl_unit_result to;
-  TL_TRY(tl_eval_need_rank(x, 0, 2, 2));
-  const tl_host *t = x->in[0];
-  const tl_attr *a = tl_node_attr(x->m, x->node, TL_SYM_dtype);
+  TL_TRY(tl_eval_need_rank(ctx, 0, 2, 2));
+  const tl_host *t = ctx->in[0];
+  const tl_attr *a = tl_node_attr(ctx->m, ctx->node, TL_SYM_dtype);
   tl_dtype dtype = a && a->kind == TL_ATTR_INT ? tl_dtype_from_onnx(a->u.i) : (tl_dtype)t->dtype;
   if (!is_number(dtype))
-    return tl_eval_fail(x, "an identity matrix cannot have this dtype");
+    return tl_eval_fail(ctx, "an identity matrix cannot have this dtype");
   make_unit(dtype, 1, unit);
-  TL_TRY(tl_eval_units_result(x, 0, dtype, 2, t->dims, &to));
+  TL_TRY(tl_eval_units_result(ctx, 0, dtype, 2, t->dims, &to));
   int64_t rows = t->dims[0], columns = t->dims[1];
-  int64_t k = clamp(tl_eval_int(x, TL_SYM_k, 0), -rows, columns);
-  tl_eval_units_clear(x, &to);
+  int64_t k = clamp(tl_eval_int(ctx, TL_SYM_k, 0), -rows, columns);
+  tl_eval_units_clear(ctx, &to);
   for (int64_t i = k < 0 ? -k : 0; i < rows && i + k < columns; i++)
     memcpy(to.data + (size_t)(i * columns + i + k) * to.size, unit, to.size);
   tl_eval_units_done(&to);
@@ -264,15 +264,15 @@ static void trilu_rows(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-tl_status tl_eval_trilu(tl_eval *x) {
+tl_status tl_eval_trilu(tl_eval *ctx) {
   tl_units from;
   tl_unit_result to;
   int64_t k;
-  TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
-  TL_TRY(tl_eval_units(x, 0, &from));
-  TL_TRY(tl_eval_operand_int(x, 1, 0, &k));
-  const tl_host *t = x->in[0];
-  TL_TRY(tl_eval_units_result(x, 0, (tl_dtype)t->dtype, t->rank, t->dims, &to));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 2, TL_MAX_RANK));
+  TL_TRY(tl_eval_units(ctx, 0, &from));
+  TL_TRY(tl_eval_operand_int(ctx, 1, 0, &k));
+  const tl_host *t = ctx->in[0];
+  TL_TRY(tl_eval_units_result(ctx, 0, (tl_dtype)t->dtype, t->rank, t->dims, &to));
   if (!t->n)
     return TL_OK;
   int64_t rows = t->dims[t->rank - 2], columns = t->dims[t->rank - 1];
@@ -281,11 +281,11 @@ tl_status tl_eval_trilu(tl_eval *x) {
                 rows,
                 columns,
                 clamp(k, -rows, columns),
-                tl_eval_int(x, TL_SYM_upper, 1) != 0,
+                tl_eval_int(ctx, TL_SYM_upper, 1) != 0,
                 t->dtype == TL_DTYPE_STRING};
   /* a part should move at least 2^16 elements */
-  tl_eval_for(x, t->n / (uint64_t)columns, ((uint64_t)1 << 16) / (uint64_t)columns + 1, trilu_rows,
-              &w);
+  tl_eval_for(ctx, t->n / (uint64_t)columns, ((uint64_t)1 << 16) / (uint64_t)columns + 1,
+              trilu_rows, &w);
   tl_eval_units_done(&to);
   return TL_OK;
 }
@@ -299,27 +299,27 @@ static bool hot_place(const tl_host *indices, uint64_t i, int64_t depth, int64_t
   return true;
 }
 
-tl_status tl_eval_one_hot(tl_eval *x) {
+tl_status tl_eval_one_hot(tl_eval *ctx) {
   tl_units values;
   tl_unit_result to;
   int64_t depth, dims[TL_MAX_RANK];
   uint32_t axis;
-  TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK - 1));
-  if (!tl_eval_in(x, 1))
-    return tl_eval_fail(x, "operand 1 must be a tensor");
-  TL_TRY(tl_eval_operand_int(x, 1, 0, &depth));
-  TL_TRY(tl_eval_units(x, 2, &values));
-  const tl_host *indices = x->in[0];
-  if (x->in[2]->n != 2)
-    return tl_eval_fail(x, "operand 2 must be the off value and the on value");
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK - 1));
+  if (!tl_eval_in(ctx, 1))
+    return tl_eval_fail(ctx, "operand 1 must be a tensor");
+  TL_TRY(tl_eval_operand_int(ctx, 1, 0, &depth));
+  TL_TRY(tl_eval_units(ctx, 2, &values));
+  const tl_host *indices = ctx->in[0];
+  if (ctx->in[2]->n != 2)
+    return tl_eval_fail(ctx, "operand 2 must be the off value and the on value");
   if (depth < 0)
-    return tl_eval_fail(x, "the depth is %lld", (long long)depth);
-  TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_axis, -1), indices->rank + 1, &axis));
+    return tl_eval_fail(ctx, "the depth is %lld", (long long)depth);
+  TL_TRY(tl_eval_axis(ctx, tl_eval_int(ctx, TL_SYM_axis, -1), indices->rank + 1, &axis));
   for (int i = 0; i < indices->rank; i++)
     dims[i < (int)axis ? i : i + 1] = indices->dims[i];
   dims[axis] = depth;
-  TL_TRY(tl_eval_units_result(x, 0, (tl_dtype)x->in[2]->dtype, indices->rank + 1, dims, &to));
-  tl_eval_units_fill(x, &to, 0, to.t->n, values.data);
+  TL_TRY(tl_eval_units_result(ctx, 0, (tl_dtype)ctx->in[2]->dtype, indices->rank + 1, dims, &to));
+  tl_eval_units_fill(ctx, &to, 0, to.t->n, values.data);
   uint64_t inner = to.t->n ? tl_eval_around(to.t, axis).inner : 1;
   for (uint64_t i = 0; to.t->n && i < indices->n; i++) {
     int64_t at;
@@ -335,16 +335,16 @@ tl_status tl_eval_one_hot(tl_eval *x) {
 
 /* Computes elements as start + i * delta instead of by repeated addition, which would accumulate
  * rounding errors. 9e15 is below 2^53: counts beyond it are not exact in double. */
-static tl_status float_range(tl_eval *x, tl_dtype dtype, double delta) {
+static tl_status float_range(tl_eval *ctx, tl_dtype dtype, double delta) {
   double start, limit;
   tl_host *y;
-  TL_TRY(tl_eval_operand_float(x, 0, 0, &start));
-  TL_TRY(tl_eval_operand_float(x, 1, 0, &limit));
+  TL_TRY(tl_eval_operand_float(ctx, 0, 0, &start));
+  TL_TRY(tl_eval_operand_float(ctx, 1, 0, &limit));
   double steps = ceil((limit - start) / delta);
   if (!(fabs(delta) > 0) || !(steps < 9.0e15))
-    return tl_eval_fail(x, "the range cannot be counted");
+    return tl_eval_fail(ctx, "the range cannot be counted");
   int64_t n = steps > 0 ? (int64_t)steps : 0;
-  TL_TRY(tl_eval_result(x, 0, dtype, 1, &n, &y));
+  TL_TRY(tl_eval_result(ctx, 0, dtype, 1, &n, &y));
   float first = (float)start, step = (float)delta;
   for (int64_t i = 0; i < n; i++) {
     if (dtype == TL_DTYPE_F32)
@@ -367,20 +367,20 @@ static void int_range(tl_dtype dtype, void *to, int64_t i, int64_t v) {
 
 /* Counts the elements in unsigned arithmetic: limit - start may need 65 bits with sign, but its
  * magnitude fits 64. */
-static tl_status integer_range(tl_eval *x, tl_dtype dtype, int64_t delta) {
+static tl_status integer_range(tl_eval *ctx, tl_dtype dtype, int64_t delta) {
   int64_t start, limit;
   tl_host *y;
-  TL_TRY(tl_eval_operand_int(x, 0, 0, &start));
-  TL_TRY(tl_eval_operand_int(x, 1, 0, &limit));
+  TL_TRY(tl_eval_operand_int(ctx, 0, 0, &start));
+  TL_TRY(tl_eval_operand_int(ctx, 1, 0, &limit));
   if (!delta)
-    return tl_eval_fail(x, "the step of the range is 0");
+    return tl_eval_fail(ctx, "the step of the range is 0");
   uint64_t stride = delta < 0 ? 0 - (uint64_t)delta : (uint64_t)delta;
   uint64_t span = delta < 0 ? (uint64_t)start - (uint64_t)limit : (uint64_t)limit - (uint64_t)start;
   uint64_t steps = (delta < 0) == (limit < start) && span ? (span - 1) / stride + 1 : 0;
   if (steps > INT64_MAX)
-    return tl_eval_fail(x, "the range has more elements than can be counted");
+    return tl_eval_fail(ctx, "the range has more elements than can be counted");
   int64_t n = (int64_t)steps;
-  TL_TRY(tl_eval_result(x, 0, dtype, 1, &n, &y));
+  TL_TRY(tl_eval_result(ctx, 0, dtype, 1, &n, &y));
   uint64_t v = (uint64_t)start;
   for (int64_t i = 0; i < n; i++, v += (uint64_t)delta)
     int_range(dtype, y->data, i, (int64_t)v);
@@ -389,23 +389,23 @@ static tl_status integer_range(tl_eval *x, tl_dtype dtype, int64_t delta) {
 
 /* Range of both domains (ai.onnx and com.microsoft). Narrow floats are computed in f32, which is
  * what stash_type 1 asks for. */
-tl_status tl_eval_number_range(tl_eval *x) {
+tl_status tl_eval_number_range(tl_eval *ctx) {
   double wide_delta;
   int64_t delta;
   for (uint32_t i = 0; i < 2; i++)
-    if (!tl_eval_in(x, i) || x->in[i]->kind != TL_HOST_TENSOR)
-      return tl_eval_fail(x, "operand %u must be a tensor", i);
-  tl_dtype dtype = (tl_dtype)x->in[0]->dtype;
+    if (!tl_eval_in(ctx, i) || ctx->in[i]->kind != TL_HOST_TENSOR)
+      return tl_eval_fail(ctx, "operand %u must be a tensor", i);
+  tl_dtype dtype = (tl_dtype)ctx->in[0]->dtype;
   if (dtype == TL_DTYPE_U64)
-    return tl_eval_unsupported(x, "a range of u64");
-  tl_dtype stated = tl_type_dtype(x->m, tl_value_type(x->m, tl_result(x->m, x->node, 0)));
+    return tl_eval_unsupported(ctx, "a range of u64");
+  tl_dtype stated = tl_type_dtype(ctx->m, tl_value_type(ctx->m, tl_result(ctx->m, ctx->node, 0)));
   if (tl_dtype_is_float(stated) && stated != TL_DTYPE_F32 && stated != TL_DTYPE_F64 &&
-      tl_eval_int(x, TL_SYM_stash_type, 1) != 1)
-    return tl_eval_unsupported(x, "a range of narrow floats with a stash_type other than 1");
+      tl_eval_int(ctx, TL_SYM_stash_type, 1) != 1)
+    return tl_eval_unsupported(ctx, "a range of narrow floats with a stash_type other than 1");
   if (dtype == TL_DTYPE_F32 || dtype == TL_DTYPE_F64) {
-    TL_TRY(tl_eval_operand_float(x, 2, 1, &wide_delta));
-    return float_range(x, dtype, wide_delta);
+    TL_TRY(tl_eval_operand_float(ctx, 2, 1, &wide_delta));
+    return float_range(ctx, dtype, wide_delta);
   }
-  TL_TRY(tl_eval_operand_int(x, 2, 1, &delta));
-  return integer_range(x, dtype, delta);
+  TL_TRY(tl_eval_operand_int(ctx, 2, 1, &delta));
+  return integer_range(ctx, dtype, delta);
 }

@@ -66,13 +66,13 @@ static void drop_range(void *user, uint64_t begin, uint64_t end) {
 
 /* Reads the operands ratio and training_mode. *training holds the default of the latter on
  * entry. */
-static tl_status read_mode(tl_eval *x, uint32_t ratio_at, double *ratio, int64_t *training) {
-  TL_TRY(tl_eval_operand_float(x, ratio_at, 0.5, ratio));
-  TL_TRY(tl_eval_operand_int(x, ratio_at + 1, *training, training));
+static tl_status read_mode(tl_eval *ctx, uint32_t ratio_at, double *ratio, int64_t *training) {
+  TL_TRY(tl_eval_operand_float(ctx, ratio_at, 0.5, ratio));
+  TL_TRY(tl_eval_operand_int(ctx, ratio_at + 1, *training, training));
   if (!(*ratio >= 0 && *ratio <= 1))
-    return tl_eval_fail(x, "ratio is %g, expected 0 to 1", *ratio);
-  if (x->in[0]->dtype != TL_DTYPE_F32 && x->in[0]->dtype != TL_DTYPE_F64)
-    return tl_eval_unsupported(x, "the kernel computes in floats only");
+    return tl_eval_fail(ctx, "ratio is %g, expected 0 to 1", *ratio);
+  if (ctx->in[0]->dtype != TL_DTYPE_F32 && ctx->in[0]->dtype != TL_DTYPE_F64)
+    return tl_eval_unsupported(ctx, "the kernel computes in floats only");
   return TL_OK;
 }
 
@@ -85,37 +85,37 @@ static void draw(tl_host *mask, uint64_t seed, double ratio) {
 }
 
 /* Outside of training mode Dropout is the identity with a mask of ones. */
-tl_status tl_eval_dropout(tl_eval *x) {
+tl_status tl_eval_dropout(tl_eval *ctx) {
   int64_t training = 0;
   tl_host *mask;
-  dropout d = {.from = tl_eval_in(x, 0)};
-  TL_TRY(tl_eval_need_tensors(x, 1));
-  TL_TRY(read_mode(x, 1, &d.ratio, &training));
-  TL_TRY(tl_eval_result_like(x, 1, TL_DTYPE_BOOL, d.from, &mask));
+  dropout d = {.from = tl_eval_in(ctx, 0)};
+  TL_TRY(tl_eval_need_tensors(ctx, 1));
+  TL_TRY(read_mode(ctx, 1, &d.ratio, &training));
+  TL_TRY(tl_eval_result_like(ctx, 1, TL_DTYPE_BOOL, d.from, &mask));
   if (!training || d.ratio == 0) {
     if (mask->n)
       memset(mask->data, 1, mask->n);
-    return tl_eval_pass(x, 0, d.from);
+    return tl_eval_pass(ctx, 0, d.from);
   }
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)d.from->dtype, d.from, &d.to));
-  bool own = tl_node_attr(x->m, x->node, TL_SYM_seed) != NULL;
-  draw(mask, own ? (uint64_t)tl_eval_int(x, TL_SYM_seed, 0) : x->seed, d.ratio);
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)d.from->dtype, d.from, &d.to));
+  bool own = tl_node_attr(ctx->m, ctx->node, TL_SYM_seed) != NULL;
+  draw(mask, own ? (uint64_t)tl_eval_int(ctx, TL_SYM_seed, 0) : ctx->seed, d.ratio);
   d.mask = mask->data;
-  tl_eval_for(x, d.from->n, TL_LOOP_GRAIN, drop_range, &d);
+  tl_eval_for(ctx, d.from->n, TL_LOOP_GRAIN, drop_range, &d);
   return TL_OK;
 }
 
-tl_status tl_eval_dropout_grad(tl_eval *x) {
+tl_status tl_eval_dropout_grad(tl_eval *ctx) {
   int64_t training = 1;
-  dropout d = {.from = tl_eval_in(x, 0)};
-  TL_TRY(tl_eval_need_tensors(x, 2));
-  TL_TRY(read_mode(x, 2, &d.ratio, &training));
-  if (x->in[1]->dtype != TL_DTYPE_BOOL || x->in[1]->n != d.from->n)
-    return tl_eval_fail(x, "the mask must be a bool per element of the gradient");
+  dropout d = {.from = tl_eval_in(ctx, 0)};
+  TL_TRY(tl_eval_need_tensors(ctx, 2));
+  TL_TRY(read_mode(ctx, 2, &d.ratio, &training));
+  if (ctx->in[1]->dtype != TL_DTYPE_BOOL || ctx->in[1]->n != d.from->n)
+    return tl_eval_fail(ctx, "the mask must be a bool per element of the gradient");
   if (!training || d.ratio == 0)
-    return tl_eval_pass(x, 0, d.from);
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)d.from->dtype, d.from, &d.to));
-  d.mask = x->in[1]->data;
-  tl_eval_for(x, d.from->n, TL_LOOP_GRAIN, drop_range, &d);
+    return tl_eval_pass(ctx, 0, d.from);
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)d.from->dtype, d.from, &d.to));
+  d.mask = ctx->in[1]->data;
+  tl_eval_for(ctx, d.from->n, TL_LOOP_GRAIN, drop_range, &d);
   return TL_OK;
 }

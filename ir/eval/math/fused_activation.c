@@ -30,15 +30,15 @@ static const row rows[] = {
     {"none", TL_ACT_NONE, {0, 0}},
 };
 
-static const tl_attr *attr(const tl_eval *x, tl_symbol name) {
-  return tl_node_attr(x->m, x->node, name);
+static const tl_attr *attr(const tl_eval *ctx, tl_symbol name) {
+  return tl_node_attr(ctx->m, ctx->node, name);
 }
 
 /* Parameters come from activation_params, else from activation_alpha and activation_beta, else from
  * the table. */
-tl_status tl_activation_read(tl_eval *x, tl_activation *out) {
-  tl_sv name = tl_eval_string(x, TL_SYM_activation);
-  const tl_attr *params = attr(x, TL_SYM_activation_params);
+tl_status tl_activation_read(tl_eval *ctx, tl_activation *out) {
+  tl_sv name = tl_eval_string(ctx, TL_SYM_activation);
+  const tl_attr *params = attr(ctx, TL_SYM_activation_params);
   *out = (tl_activation){.kind = TL_ACT_NONE};
   if (name.n == 0)
     return TL_OK;
@@ -46,14 +46,14 @@ tl_status tl_activation_read(tl_eval *x, tl_activation *out) {
     if (!tl_sv_is(name, rows[i].name))
       continue;
     *out = (tl_activation){rows[i].kind, {rows[i].p[0], rows[i].p[1]}};
-    out->p[0] = tl_eval_float(x, TL_SYM_activation_alpha, out->p[0]);
-    out->p[1] = tl_eval_float(x, TL_SYM_activation_beta, out->p[1]);
+    out->p[0] = tl_eval_float(ctx, TL_SYM_activation_alpha, out->p[0]);
+    out->p[1] = tl_eval_float(ctx, TL_SYM_activation_beta, out->p[1]);
     uint32_t n = params && params->kind == TL_ATTR_FLOATS ? params->count : 0;
     for (uint32_t k = 0; k < n && k < 2; k++)
       out->p[k] = params->u.fs[k];
     return TL_OK;
   }
-  return tl_eval_unsupported(x, "the activation '%.*s' is not known", TL_SV_ARG(name));
+  return tl_eval_unsupported(ctx, "the activation '%.*s' is not known", TL_SV_ARG(name));
 }
 
 /* 0.7071 is 1 / sqrt(2). */
@@ -110,12 +110,12 @@ static void apply_range(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* In place: the result of a fused op is not shared yet. */
-tl_status tl_activation_apply(tl_eval *x, const tl_activation *a, tl_host *t) {
+tl_status tl_activation_apply(tl_eval *ctx, const tl_activation *a, tl_host *t) {
   application s = {a, t};
   if (t->dtype != TL_DTYPE_F32 && t->dtype != TL_DTYPE_F64)
-    return tl_eval_unsupported(x, "an activation of %s is not supported",
+    return tl_eval_unsupported(ctx, "an activation of %s is not supported",
                                tl_dtype_get((tl_dtype)t->dtype)->name);
   if (a->kind != TL_ACT_NONE)
-    tl_eval_for(x, t->n, ACTIVATION_GRAIN, apply_range, &s);
+    tl_eval_for(ctx, t->n, ACTIVATION_GRAIN, apply_range, &s);
   return TL_OK;
 }

@@ -28,9 +28,9 @@ typedef struct tl_activation {
 /* Reads the attribute `activation`, and its parameters from activation_params or from
  * activation_alpha and activation_beta. TL_ACT_NONE when the attribute is absent; TL_UNSUPPORTED
  * for a name that is not known. */
-tl_status tl_activation_read(tl_eval *x, tl_activation *out) TL_NODISCARD;
+tl_status tl_activation_read(tl_eval *ctx, tl_activation *out) TL_NODISCARD;
 /* Applies the activation to every element of t, a tensor of f32 or f64 that the kernel has just
  * made. */
-tl_status tl_activation_apply(tl_eval *x, const tl_activation *a, tl_host *t) TL_NODISCARD;
+tl_status tl_activation_apply(tl_eval *ctx, const tl_activation *a, tl_host *t) TL_NODISCARD;
 
 #endif

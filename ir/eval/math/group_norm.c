@@ -85,13 +85,13 @@ static void run_groups(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* Finds channels and steps for either layout and checks the sizes of the other operands. */
-static tl_status find_layout(tl_eval *x, group_norm *p) {
+static tl_status find_layout(tl_eval *ctx, group_norm *p) {
   const tl_host *in = p->in;
-  bool last = tl_eval_int(x, TL_SYM_channels_last, 1) != 0;
-  int64_t channels = in->dims[last ? in->rank - 1 : 1], groups = tl_eval_int(x, TL_SYM_groups, 0);
+  bool last = tl_eval_int(ctx, TL_SYM_channels_last, 1) != 0;
+  int64_t channels = in->dims[last ? in->rank - 1 : 1], groups = tl_eval_int(ctx, TL_SYM_groups, 0);
   if (groups < 1 || channels < 1 || channels % groups)
-    return tl_eval_fail(x, "%lld channels cannot be divided into %lld groups", (long long)channels,
-                        (long long)groups);
+    return tl_eval_fail(ctx, "%lld channels cannot be divided into %lld groups",
+                        (long long)channels, (long long)groups);
   p->groups = (uint64_t)groups;
   p->members = (uint64_t)(channels / groups);
   p->size = 1;
@@ -103,34 +103,34 @@ static tl_status find_layout(tl_eval *x, group_norm *p) {
   if (p->scale->n != (uint64_t)channels || p->shift->n != (uint64_t)channels ||
       (p->bias && p->bias->n != (uint64_t)channels) ||
       (p->skip && p->skip->n != in->n && p->skip->n != rows))
-    return tl_eval_fail(x, "an operand does not fit %lld channels", (long long)channels);
+    return tl_eval_fail(ctx, "an operand does not fit %lld channels", (long long)channels);
   return TL_OK;
 }
 
 /* GroupNorm; with ARG 1 SkipGroupNorm, which adds skip and bias first and can return that sum. */
-tl_status tl_eval_ms_group_norm(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
-  for (uint32_t i = 1; i < (x->arg ? 4u : 3u); i++)
-    TL_TRY(tl_eval_need_rank(x, i, 1, TL_MAX_RANK));
-  int64_t activation = tl_eval_int(x, TL_SYM_activation, 0);
+tl_status tl_eval_ms_group_norm(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 2, TL_MAX_RANK));
+  for (uint32_t i = 1; i < (ctx->arg ? 4u : 3u); i++)
+    TL_TRY(tl_eval_need_rank(ctx, i, 1, TL_MAX_RANK));
+  int64_t activation = tl_eval_int(ctx, TL_SYM_activation, 0);
   if (activation != 0 && activation != 1)
-    return tl_eval_fail(x, "activation is %lld, expected 0 or 1", (long long)activation);
-  group_norm p = {.epsilon = (double)tl_eval_float(x, TL_SYM_epsilon, 1e-5f),
+    return tl_eval_fail(ctx, "activation is %lld, expected 0 or 1", (long long)activation);
+  group_norm p = {.epsilon = (double)tl_eval_float(ctx, TL_SYM_epsilon, 1e-5f),
                   .silu = activation == 1,
-                  .in = tl_eval_in(x, 0),
-                  .scale = tl_eval_in(x, 1),
-                  .shift = tl_eval_in(x, 2),
-                  .skip = x->arg ? tl_eval_in(x, 3) : NULL,
-                  .bias = x->arg ? tl_eval_in(x, 4) : NULL};
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)p.in->dtype, p.in, &p.out));
-  if (x->arg && tl_eval_wants(x, 1))
-    TL_TRY(tl_eval_result_like(x, 1, (tl_dtype)p.in->dtype, p.in, &p.sum));
+                  .in = tl_eval_in(ctx, 0),
+                  .scale = tl_eval_in(ctx, 1),
+                  .shift = tl_eval_in(ctx, 2),
+                  .skip = ctx->arg ? tl_eval_in(ctx, 3) : NULL,
+                  .bias = ctx->arg ? tl_eval_in(ctx, 4) : NULL};
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)p.in->dtype, p.in, &p.out));
+  if (ctx->arg && tl_eval_wants(ctx, 1))
+    TL_TRY(tl_eval_result_like(ctx, 1, (tl_dtype)p.in->dtype, p.in, &p.sum));
   if (!p.in->n)
     return TL_OK;
-  TL_TRY(find_layout(x, &p));
-  p.work = tl_eval_scratch(x, p.in->n, sizeof *p.work);
+  TL_TRY(find_layout(ctx, &p));
+  p.work = tl_eval_scratch(ctx, p.in->n, sizeof *p.work);
   if (!p.work)
-    return tl_eval_no_memory(x);
-  tl_eval_for(x, (uint64_t)p.in->dims[0] * p.groups, 1, run_groups, &p);
+    return tl_eval_no_memory(ctx);
+  tl_eval_for(ctx, (uint64_t)p.in->dims[0] * p.groups, 1, run_groups, &p);
   return TL_OK;
 }

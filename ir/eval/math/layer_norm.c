@@ -66,46 +66,46 @@ static void normalize_row(void *user, uint64_t line, void *cells, uint64_t n, vo
 }
 
 /* Converts a parameter to doubles once, when all rows share it; otherwise *out stays NULL. */
-static tl_status convert_once(tl_eval *x, const tl_spread *s, uint64_t n, const double **out) {
+static tl_status convert_once(tl_eval *ctx, const tl_spread *s, uint64_t n, const double **out) {
   if (!s->t || !s->periodic || n % s->t->n != 0)
     return TL_OK;
-  double *row = tl_eval_scratch(x, n, sizeof *row);
+  double *row = tl_eval_scratch(ctx, n, sizeof *row);
   if (!row)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   tl_spread_load(s, 0, n, row);
   *out = row;
   return TL_OK;
 }
 
-static tl_status run_rows(tl_eval *x, layer_norm *p, const tl_host *in, uint32_t axis,
+static tl_status run_rows(tl_eval *ctx, layer_norm *p, const tl_host *in, uint32_t axis,
                           tl_host *out) {
   tl_lines g = tl_lines_of(in, axis, (uint32_t)in->rank);
   if (!out->n)
     return TL_OK;
-  TL_TRY(convert_once(x, &p->scale, g.n, &p->scale_once));
-  TL_TRY(convert_once(x, &p->shift, g.n, &p->shift_once));
-  return tl_eval_lines(x, in, g, out, (tl_line_work){normalize_row, p, g.n});
+  TL_TRY(convert_once(ctx, &p->scale, g.n, &p->scale_once));
+  TL_TRY(convert_once(ctx, &p->shift, g.n, &p->shift_once));
+  return tl_eval_lines(ctx, in, g, out, (tl_line_work){normalize_row, p, g.n});
 }
 
 /* Returns the dtype to make a float result in: f64 where the module states it, else f32, which the
  * driver rounds to narrower types. */
-static tl_dtype stated(const tl_eval *x, uint32_t i) {
-  tl_value_id v = tl_result(x->m, x->node, i);
-  bool f64 = v && tl_type_dtype(x->m, tl_value_type(x->m, v)) == TL_DTYPE_F64;
+static tl_dtype stated(const tl_eval *ctx, uint32_t i) {
+  tl_value_id v = tl_result(ctx->m, ctx->node, i);
+  bool f64 = v && tl_type_dtype(ctx->m, tl_value_type(ctx->m, v)) == TL_DTYPE_F64;
   return f64 ? TL_DTYPE_F64 : TL_DTYPE_F32;
 }
 
 /* Makes result i, a statistic with the shape of `in` and ones from `axis` on. *out: NULL when the
  * node does not name that result. */
-static tl_status make_statistic(tl_eval *x, uint32_t i, const tl_host *in, uint32_t axis,
+static tl_status make_statistic(tl_eval *ctx, uint32_t i, const tl_host *in, uint32_t axis,
                                 tl_host **out) {
   int64_t dims[TL_MAX_RANK];
   for (int k = 0; k < in->rank; k++)
     dims[k] = (uint32_t)k < axis ? in->dims[k] : 1;
   *out = NULL;
-  if (i >= tl_node_get(x->m, x->node)->n_results)
+  if (i >= tl_node_get(ctx->m, ctx->node)->n_results)
     return TL_OK;
-  TL_TRY(tl_eval_result(x, i, stated(x, i), in->rank, dims, out));
+  TL_TRY(tl_eval_result(ctx, i, stated(ctx, i), in->rank, dims, out));
   if (!in->n) /* rows of no elements: no line is visited, so the mean of nothing is set here */
     for (uint64_t k = 0; k < (*out)->n; k++)
       put_cell(*out, k, NAN);
@@ -114,47 +114,47 @@ static tl_status make_statistic(tl_eval *x, uint32_t i, const tl_host *in, uint3
 
 /* LayerNormalization. With ARG 1 the simplified form, which takes off no mean and has no result for
  * it. */
-tl_status tl_eval_layer_norm(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
-  TL_TRY(tl_eval_need_rank(x, 1, 0, TL_MAX_RANK));
-  const tl_host *in = tl_eval_in(x, 0), *scale = tl_eval_in(x, 1);
-  layer_norm p = {.epsilon = (double)tl_eval_float(x, TL_SYM_epsilon, 1e-5f),
-                  .simplified = x->arg != 0};
+tl_status tl_eval_layer_norm(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 1, TL_MAX_RANK));
+  TL_TRY(tl_eval_need_rank(ctx, 1, 0, TL_MAX_RANK));
+  const tl_host *in = tl_eval_in(ctx, 0), *scale = tl_eval_in(ctx, 1);
+  layer_norm p = {.epsilon = (double)tl_eval_float(ctx, TL_SYM_epsilon, 1e-5f),
+                  .simplified = ctx->arg != 0};
   uint32_t axis;
   tl_host *out;
-  TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_axis, -1), in->rank, &axis));
-  TL_TRY(tl_spread_open(x, scale, in, &p.scale));
+  TL_TRY(tl_eval_axis(ctx, tl_eval_int(ctx, TL_SYM_axis, -1), in->rank, &axis));
+  TL_TRY(tl_spread_open(ctx, scale, in, &p.scale));
   if (!p.simplified)
-    TL_TRY(tl_spread_open(x, tl_eval_in(x, 2), in, &p.shift));
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)scale->dtype, in->rank, in->dims, &out));
+    TL_TRY(tl_spread_open(ctx, tl_eval_in(ctx, 2), in, &p.shift));
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)scale->dtype, in->rank, in->dims, &out));
   if (!p.simplified)
-    TL_TRY(make_statistic(x, 1, in, axis, &p.mean));
-  TL_TRY(make_statistic(x, p.simplified ? 1 : 2, in, axis, &p.inv));
-  return run_rows(x, &p, in, axis, out);
+    TL_TRY(make_statistic(ctx, 1, in, axis, &p.mean));
+  TL_TRY(make_statistic(ctx, p.simplified ? 1 : 2, in, axis, &p.inv));
+  return run_rows(ctx, &p, in, axis, out);
 }
 
 /* SkipLayerNormalization: input, skip, gamma, beta (not in the simplified form), bias -> output,
  * mean, inverse deviation, input + skip + bias. ARG 1: simplified. */
-tl_status tl_eval_skip_layer_norm(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
+tl_status tl_eval_skip_layer_norm(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 1, TL_MAX_RANK));
   for (uint32_t i = 1; i < 3; i++)
-    TL_TRY(tl_eval_need_rank(x, i, 0, TL_MAX_RANK));
-  const tl_host *in = tl_eval_in(x, 0);
-  layer_norm p = {.epsilon = (double)tl_eval_float(x, TL_SYM_epsilon, 1e-12f),
-                  .simplified = x->arg != 0};
+    TL_TRY(tl_eval_need_rank(ctx, i, 0, TL_MAX_RANK));
+  const tl_host *in = tl_eval_in(ctx, 0);
+  layer_norm p = {.epsilon = (double)tl_eval_float(ctx, TL_SYM_epsilon, 1e-12f),
+                  .simplified = ctx->arg != 0};
   uint32_t axis = (uint32_t)in->rank - 1, bias = p.simplified ? 3 : 4;
   tl_host *out;
-  TL_TRY(tl_spread_open(x, tl_eval_in(x, 1), in, &p.add[0]));
-  TL_TRY(tl_spread_open(x, tl_eval_in(x, bias), in, &p.add[1]));
-  TL_TRY(tl_spread_open(x, tl_eval_in(x, 2), in, &p.scale));
+  TL_TRY(tl_spread_open(ctx, tl_eval_in(ctx, 1), in, &p.add[0]));
+  TL_TRY(tl_spread_open(ctx, tl_eval_in(ctx, bias), in, &p.add[1]));
+  TL_TRY(tl_spread_open(ctx, tl_eval_in(ctx, 2), in, &p.scale));
   if (!p.simplified)
-    TL_TRY(tl_spread_open(x, tl_eval_in(x, 3), in, &p.shift));
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)in->dtype, in, &out));
-  TL_TRY(make_statistic(x, 1, in, axis, &p.mean));
-  TL_TRY(make_statistic(x, 2, in, axis, &p.inv));
-  if (tl_eval_wants(x, 3))
-    TL_TRY(tl_eval_result_like(x, 3, (tl_dtype)in->dtype, in, &p.sum));
-  return run_rows(x, &p, in, axis, out);
+    TL_TRY(tl_spread_open(ctx, tl_eval_in(ctx, 3), in, &p.shift));
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)in->dtype, in, &out));
+  TL_TRY(make_statistic(ctx, 1, in, axis, &p.mean));
+  TL_TRY(make_statistic(ctx, 2, in, axis, &p.inv));
+  if (tl_eval_wants(ctx, 3))
+    TL_TRY(tl_eval_result_like(ctx, 3, (tl_dtype)in->dtype, in, &p.sum));
+  return run_rows(ctx, &p, in, axis, out);
 }
 
 /* ---- gradients ------------------------------------------------------------------------------ */
@@ -220,32 +220,32 @@ static void grad_columns(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-static tl_status check_grad(tl_eval *x, const norm_grad *d) {
+static tl_status check_grad(tl_eval *ctx, const norm_grad *d) {
   if (d->dy->n != d->in->n || d->scale->n != d->n || d->inv->n != d->rows ||
       (d->mean && d->mean->n != d->rows))
-    return tl_eval_fail(x, "the operands do not fit together: %llu rows of %llu elements",
+    return tl_eval_fail(ctx, "the operands do not fit together: %llu rows of %llu elements",
                         (unsigned long long)d->rows, (unsigned long long)d->n);
   return TL_OK;
 }
 
 /* LayerNormalizationGrad: dY, X, scale, mean (not in the simplified form, ARG 1), inverse deviation
  * -> gradients of X, scale and bias. */
-tl_status tl_eval_layer_norm_grad(tl_eval *x) {
-  uint32_t operands = x->arg ? 4 : 5, axis;
+tl_status tl_eval_layer_norm_grad(tl_eval *ctx) {
+  uint32_t operands = ctx->arg ? 4 : 5, axis;
   for (uint32_t i = 0; i < operands; i++)
-    TL_TRY(tl_eval_need_rank(x, i, i == 1 ? 1 : 0, TL_MAX_RANK));
-  const tl_host *in = tl_eval_in(x, 1), *scale = tl_eval_in(x, 2);
-  TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_axis, -1), in->rank, &axis));
+    TL_TRY(tl_eval_need_rank(ctx, i, i == 1 ? 1 : 0, TL_MAX_RANK));
+  const tl_host *in = tl_eval_in(ctx, 1), *scale = tl_eval_in(ctx, 2);
+  TL_TRY(tl_eval_axis(ctx, tl_eval_int(ctx, TL_SYM_axis, -1), in->rank, &axis));
   tl_lines g = tl_lines_of(in, axis, (uint32_t)in->rank);
-  norm_grad d = {.dy = tl_eval_in(x, 0), .in = in, .scale = scale, .rows = g.outer, .n = g.n};
-  d.mean = x->arg ? NULL : tl_eval_in(x, 3);
-  d.inv = tl_eval_in(x, operands - 1);
-  TL_TRY(check_grad(x, &d));
+  norm_grad d = {.dy = tl_eval_in(ctx, 0), .in = in, .scale = scale, .rows = g.outer, .n = g.n};
+  d.mean = ctx->arg ? NULL : tl_eval_in(ctx, 3);
+  d.inv = tl_eval_in(ctx, operands - 1);
+  TL_TRY(check_grad(ctx, &d));
   tl_host *out;
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)in->dtype, in, &out));
-  TL_TRY(tl_eval_result_like(x, 1, (tl_dtype)scale->dtype, scale, &d.scale_grad));
-  if (!x->arg)
-    TL_TRY(tl_eval_result_like(x, 2, (tl_dtype)scale->dtype, scale, &d.shift_grad));
-  tl_eval_for(x, (g.n + COLUMNS - 1) / COLUMNS, 1, grad_columns, &d);
-  return out->n ? tl_eval_lines(x, d.dy, g, out, (tl_line_work){grad_row, &d, 2 * g.n}) : TL_OK;
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)in->dtype, in, &out));
+  TL_TRY(tl_eval_result_like(ctx, 1, (tl_dtype)scale->dtype, scale, &d.scale_grad));
+  if (!ctx->arg)
+    TL_TRY(tl_eval_result_like(ctx, 2, (tl_dtype)scale->dtype, scale, &d.shift_grad));
+  tl_eval_for(ctx, (g.n + COLUMNS - 1) / COLUMNS, 1, grad_columns, &d);
+  return out->n ? tl_eval_lines(ctx, d.dy, g, out, (tl_line_work){grad_row, &d, 2 * g.n}) : TL_OK;
 }

@@ -10,12 +10,12 @@
 enum { CHUNK = 256, PLANE_WORK = 1 << 15 };
 
 /* Checks that operand i is a list of n parameters. */
-static tl_status need_list(tl_eval *x, uint32_t i, int64_t n) {
-  TL_TRY(tl_eval_need_rank(x, i, 1, 1));
-  if (tl_eval_in(x, i)->dims[0] == n)
+static tl_status need_list(tl_eval *ctx, uint32_t i, int64_t n) {
+  TL_TRY(tl_eval_need_rank(ctx, i, 1, 1));
+  if (tl_eval_in(ctx, i)->dims[0] == n)
     return TL_OK;
-  return tl_eval_fail(x, "operand %u has %lld elements, expected %lld", i,
-                      (long long)tl_eval_in(x, i)->dims[0], (long long)n);
+  return tl_eval_fail(ctx, "operand %u has %lld elements, expected %lld", i,
+                      (long long)tl_eval_in(ctx, i)->dims[0], (long long)n);
 }
 
 /* ---- planes: y = x * scale + shift, per channel --------------------------------------------- */
@@ -88,10 +88,10 @@ static void measure_channels(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* Makes result i: the running statistic `before`, moved towards the batch's by 1 - momentum. */
-static tl_status put_running(tl_eval *x, uint32_t i, const tl_host *before, const double *now) {
-  double momentum = (double)tl_eval_float(x, TL_SYM_momentum, 0.9f);
+static tl_status put_running(tl_eval *ctx, uint32_t i, const tl_host *before, const double *now) {
+  double momentum = (double)tl_eval_float(ctx, TL_SYM_momentum, 0.9f);
   tl_host *out;
-  TL_TRY(tl_eval_result_like(x, i, (tl_dtype)before->dtype, before, &out));
+  TL_TRY(tl_eval_result_like(ctx, i, (tl_dtype)before->dtype, before, &out));
   for (uint64_t c = 0; c < out->n; c++) {
     double v = tl_cell_at(before, c) * momentum + now[c] * (1 - momentum);
     tl_cells_store(out->dtype, &v, out->data, c, 1, 1);
@@ -100,41 +100,42 @@ static tl_status put_running(tl_eval *x, uint32_t i, const tl_host *before, cons
 }
 
 /* Finds mean and variance by channel: operands 3 and 4, or in training mode those of this batch. */
-static tl_status find_stats(tl_eval *x, batch_stats *s) {
-  if (!tl_eval_int(x, TL_SYM_training_mode, 0)) {
-    tl_cells_load(tl_eval_in(x, 3)->dtype, tl_eval_in(x, 3)->data, 0, 1, s->channels, s->mean);
-    tl_cells_load(tl_eval_in(x, 4)->dtype, tl_eval_in(x, 4)->data, 0, 1, s->channels, s->variance);
+static tl_status find_stats(tl_eval *ctx, batch_stats *s) {
+  if (!tl_eval_int(ctx, TL_SYM_training_mode, 0)) {
+    tl_cells_load(tl_eval_in(ctx, 3)->dtype, tl_eval_in(ctx, 3)->data, 0, 1, s->channels, s->mean);
+    tl_cells_load(tl_eval_in(ctx, 4)->dtype, tl_eval_in(ctx, 4)->data, 0, 1, s->channels,
+                  s->variance);
     return TL_OK;
   }
-  tl_eval_for(x, s->channels, PLANE_WORK / (s->batches * s->size + 1) + 1, measure_channels, s);
-  TL_TRY(put_running(x, 1, tl_eval_in(x, 3), s->mean));
-  return put_running(x, 2, tl_eval_in(x, 4), s->variance);
+  tl_eval_for(ctx, s->channels, PLANE_WORK / (s->batches * s->size + 1) + 1, measure_channels, s);
+  TL_TRY(put_running(ctx, 1, tl_eval_in(ctx, 3), s->mean));
+  return put_running(ctx, 2, tl_eval_in(ctx, 4), s->variance);
 }
 
 /* The four parameters of a channel are folded into one scale and one shift. */
-tl_status tl_eval_batch_norm(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
-  const tl_host *in = tl_eval_in(x, 0);
+tl_status tl_eval_batch_norm(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 1, TL_MAX_RANK));
+  const tl_host *in = tl_eval_in(ctx, 0);
   tl_lines g = {(uint64_t)in->dims[0], 1, 1}; /* a list has one channel */
   if (in->rank > 1)
     g = tl_lines_of(in, 1, 2);
   for (uint32_t i = 1; i < 5; i++)
-    TL_TRY(need_list(x, i, (int64_t)g.n));
-  double *memory = tl_eval_scratch(x, g.n, 4 * sizeof *memory);
+    TL_TRY(need_list(ctx, i, (int64_t)g.n));
+  double *memory = tl_eval_scratch(ctx, g.n, 4 * sizeof *memory);
   if (!memory)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   batch_stats s = {in, g.outer, g.n, g.inner, memory, memory + g.n};
   double *scale = memory + 2 * g.n, *shift = memory + 3 * g.n;
-  double epsilon = (double)tl_eval_float(x, TL_SYM_epsilon, 1e-5f);
-  TL_TRY(find_stats(x, &s));
+  double epsilon = (double)tl_eval_float(ctx, TL_SYM_epsilon, 1e-5f);
+  TL_TRY(find_stats(ctx, &s));
   for (uint64_t c = 0; c < g.n; c++) {
-    scale[c] = tl_cell_at(tl_eval_in(x, 1), c) / sqrt(s.variance[c] + epsilon);
-    shift[c] = tl_cell_at(tl_eval_in(x, 2), c) - s.mean[c] * scale[c];
+    scale[c] = tl_cell_at(tl_eval_in(ctx, 1), c) / sqrt(s.variance[c] + epsilon);
+    shift[c] = tl_cell_at(tl_eval_in(ctx, 2), c) - s.mean[c] * scale[c];
   }
   planes p = {in, NULL, g.n, g.inner, scale, shift};
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)in->dtype, in, &p.out));
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)in->dtype, in, &p.out));
   if (p.out->n)
-    tl_eval_for(x, g.outer * g.n, PLANE_WORK / g.inner + 1, scale_planes, &p);
+    tl_eval_for(ctx, g.outer * g.n, PLANE_WORK / g.inner + 1, scale_planes, &p);
   return TL_OK;
 }
 
@@ -163,35 +164,35 @@ static void group_line(void *user, uint64_t line, void *cells, uint64_t n, void 
 }
 
 /* The channels of a group lie side by side, so a group is one line of the tensor. */
-static tl_status run_groups(tl_eval *x, int64_t groups) {
-  const tl_host *in = tl_eval_in(x, 0);
+static tl_status run_groups(tl_eval *ctx, int64_t groups) {
+  const tl_host *in = tl_eval_in(ctx, 0);
   int64_t channels = in->dims[1];
   if (groups < 1 || channels % groups)
-    return tl_eval_fail(x, "%lld channels cannot be divided into %lld groups", (long long)channels,
-                        (long long)groups);
-  TL_TRY(need_list(x, 1, channels));
-  TL_TRY(need_list(x, 2, channels));
-  grouping p = {(double)tl_eval_float(x, TL_SYM_epsilon, 1e-5f), (uint64_t)groups,
-                (uint64_t)(channels / groups), tl_eval_in(x, 1), tl_eval_in(x, 2)};
+    return tl_eval_fail(ctx, "%lld channels cannot be divided into %lld groups",
+                        (long long)channels, (long long)groups);
+  TL_TRY(need_list(ctx, 1, channels));
+  TL_TRY(need_list(ctx, 2, channels));
+  grouping p = {(double)tl_eval_float(ctx, TL_SYM_epsilon, 1e-5f), (uint64_t)groups,
+                (uint64_t)(channels / groups), tl_eval_in(ctx, 1), tl_eval_in(ctx, 2)};
   tl_host *out;
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)in->dtype, in, &out));
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)in->dtype, in, &out));
   if (!out->n)
     return TL_OK;
   uint64_t lines = (uint64_t)in->dims[0] * p.groups;
-  return tl_eval_lines(x, in, (tl_lines){lines, in->n / lines, 1}, out,
+  return tl_eval_lines(ctx, in, (tl_lines){lines, in->n / lines, 1}, out,
                        (tl_line_work){group_line, &p, 0});
 }
 
 /* Every channel is a group of its own. */
-tl_status tl_eval_instance_norm(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
-  int64_t channels = tl_eval_in(x, 0)->dims[1];
-  return run_groups(x, channels ? channels : 1);
+tl_status tl_eval_instance_norm(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 2, TL_MAX_RANK));
+  int64_t channels = tl_eval_in(ctx, 0)->dims[1];
+  return run_groups(ctx, channels ? channels : 1);
 }
 
-tl_status tl_eval_group_norm(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
-  return run_groups(x, tl_eval_int(x, TL_SYM_num_groups, 0));
+tl_status tl_eval_group_norm(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 2, TL_MAX_RANK));
+  return run_groups(ctx, tl_eval_int(ctx, TL_SYM_num_groups, 0));
 }
 
 /* ---- LpNormalization ------------------------------------------------------------------------ */
@@ -209,11 +210,11 @@ static void lp_line(void *user, uint64_t line, void *cells, uint64_t n, void *sp
     c[i] /= norm;
 }
 
-tl_status tl_eval_lp_norm(tl_eval *x) {
-  int64_t p = tl_eval_int(x, TL_SYM_p, 2);
+tl_status tl_eval_lp_norm(tl_eval *ctx) {
+  int64_t p = tl_eval_int(ctx, TL_SYM_p, 2);
   if (p != 1 && p != 2)
-    return tl_eval_fail(x, "p is %lld, expected 1 or 2", (long long)p);
-  return tl_eval_along(x, tl_eval_int(x, TL_SYM_axis, -1), lp_line, &p);
+    return tl_eval_fail(ctx, "p is %lld, expected 1 or 2", (long long)p);
+  return tl_eval_along(ctx, tl_eval_int(ctx, TL_SYM_axis, -1), lp_line, &p);
 }
 
 /* ---- LRN ------------------------------------------------------------------------------------ */
@@ -243,21 +244,21 @@ static void lrn_line(void *user, uint64_t line, void *cells, uint64_t n, void *s
 }
 
 /* An even size has one more neighbour after the channel than before it, as ONNX says. */
-tl_status tl_eval_lrn(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
-  const tl_host *in = tl_eval_in(x, 0);
-  int64_t size = tl_eval_int(x, TL_SYM_size, 0);
+tl_status tl_eval_lrn(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 2, TL_MAX_RANK));
+  const tl_host *in = tl_eval_in(ctx, 0);
+  int64_t size = tl_eval_int(ctx, TL_SYM_size, 0);
   tl_host *out;
   if (size < 1)
-    return tl_eval_fail(x, "size is %lld, expected at least 1", (long long)size);
-  response r = {.alpha = (double)tl_eval_float(x, TL_SYM_alpha, 1e-4f) / (double)size,
-                .beta = (double)tl_eval_float(x, TL_SYM_beta, 0.75f),
-                .bias = (double)tl_eval_float(x, TL_SYM_bias, 1.0f),
+    return tl_eval_fail(ctx, "size is %lld, expected at least 1", (long long)size);
+  response r = {.alpha = (double)tl_eval_float(ctx, TL_SYM_alpha, 1e-4f) / (double)size,
+                .beta = (double)tl_eval_float(ctx, TL_SYM_beta, 0.75f),
+                .bias = (double)tl_eval_float(ctx, TL_SYM_bias, 1.0f),
                 .before = (uint64_t)(size - 1) / 2,
                 .after = (uint64_t)size / 2};
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)in->dtype, in, &out));
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)in->dtype, in, &out));
   tl_lines g = tl_lines_of(in, 1, 2);
-  return out->n ? tl_eval_lines(x, in, g, out, (tl_line_work){lrn_line, &r, g.n}) : TL_OK;
+  return out->n ? tl_eval_lines(ctx, in, g, out, (tl_line_work){lrn_line, &r, g.n}) : TL_OK;
 }
 
 /* ---- MeanVarianceNormalization -------------------------------------------------------------- */
@@ -282,16 +283,16 @@ static uint64_t group_of(const sharing *s, uint64_t i) {
 
 /* Reads the axes and gives the statistics strides: 0 along normalized axes, so that elements that
  * differ only there share a group. */
-static tl_status share_axes(tl_eval *x, sharing *s) {
+static tl_status share_axes(tl_eval *ctx, sharing *s) {
   static const int64_t usual[] = {0, 2, 3};
-  tl_int_list axes = tl_eval_ints(x, TL_SYM_axes);
+  tl_int_list axes = tl_eval_ints(ctx, TL_SYM_axes);
   bool cut[TL_MAX_RANK] = {false};
   uint32_t axis;
   int64_t step = 1;
   if (!axes.at)
     axes = (tl_int_list){usual, 3};
   for (uint32_t i = 0; i < axes.n; i++) {
-    TL_TRY(tl_eval_axis(x, axes.at[i], s->in->rank, &axis));
+    TL_TRY(tl_eval_axis(ctx, axes.at[i], s->in->rank, &axis));
     cut[axis] = true;
   }
   for (int k = s->in->rank - 1; k >= 0 && s->in->n; k--) {
@@ -319,17 +320,17 @@ static void shift_and_scale(sharing *s, tl_host *out) {
   }
 }
 
-tl_status tl_eval_mean_variance_norm(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
-  sharing s = {.in = tl_eval_in(x, 0)};
+tl_status tl_eval_mean_variance_norm(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 1, TL_MAX_RANK));
+  sharing s = {.in = tl_eval_in(ctx, 0)};
   tl_host *out;
-  TL_TRY(share_axes(x, &s));
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)s.in->dtype, s.in, &out));
+  TL_TRY(share_axes(ctx, &s));
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)s.in->dtype, s.in, &out));
   if (!out->n)
     return TL_OK;
-  s.sum = tl_eval_scratch(x, s.groups, 2 * sizeof *s.sum);
+  s.sum = tl_eval_scratch(ctx, s.groups, 2 * sizeof *s.sum);
   if (!s.sum)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   memset(s.sum, 0, s.groups * 2 * sizeof *s.sum);
   s.squares = s.sum + s.groups;
   shift_and_scale(&s, out);

@@ -64,11 +64,11 @@ static tl_row general(tl_dtype base, bool integer) {
 
 /* Converts the exponents to double, or to int64 where base and exponent are integers, so that one
  * row function for each base type is enough. *out: the caller's to release. */
-static tl_status take_exponents(tl_eval *x, bool integer, tl_host **out) {
-  const tl_host *e = x->in[1];
-  *out = tl_host_new(x->heap, integer ? TL_DTYPE_I64 : TL_DTYPE_F64, e->rank, e->dims);
+static tl_status take_exponents(tl_eval *ctx, bool integer, tl_host **out) {
+  const tl_host *e = ctx->in[1];
+  *out = tl_host_new(ctx->heap, integer ? TL_DTYPE_I64 : TL_DTYPE_F64, e->rank, e->dims);
   if (!*out)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (uint64_t i = 0; i < e->n; i++)
     if (integer)
       ((int64_t *)(*out)->data)[i] = tl_host_int_at(e, i);
@@ -77,17 +77,17 @@ static tl_status take_exponents(tl_eval *x, bool integer, tl_host **out) {
   return TL_OK;
 }
 
-tl_status tl_eval_pow(tl_eval *x) {
-  TL_TRY(tl_eval_need_tensors(x, 2));
-  tl_dtype d = (tl_dtype)x->in[0]->dtype;
-  bool integer = tl_dtype_is_integer(d) && tl_dtype_is_integer((tl_dtype)x->in[1]->dtype);
+tl_status tl_eval_pow(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_tensors(ctx, 2));
+  tl_dtype d = (tl_dtype)ctx->in[0]->dtype;
+  bool integer = tl_dtype_is_integer(d) && tl_dtype_is_integer((tl_dtype)ctx->in[1]->dtype);
   tl_host *e;
   if (!general(d, integer))
-    return tl_eval_unsupported(x, "the kernel cannot compute in %s", tl_dtype_get(d)->name);
-  TL_TRY(take_exponents(x, integer, &e));
-  tl_row row = tl_dtype_is_float(d) ? short_cut(x->in[0], e, e->data) : NULL;
-  const tl_host *in[] = {x->in[0], e};
-  tl_status status = tl_eval_elementwise(x, in, 2, d, row ? row : general(d, integer), NULL);
+    return tl_eval_unsupported(ctx, "the kernel cannot compute in %s", tl_dtype_get(d)->name);
+  TL_TRY(take_exponents(ctx, integer, &e));
+  tl_row row = tl_dtype_is_float(d) ? short_cut(ctx->in[0], e, e->data) : NULL;
+  const tl_host *in[] = {ctx->in[0], e};
+  tl_status status = tl_eval_elementwise(ctx, in, 2, d, row ? row : general(d, integer), NULL);
   tl_host_release(e);
   return status;
 }

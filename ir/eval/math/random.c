@@ -27,16 +27,16 @@ static uint64_t mix(uint64_t v) {
 }
 
 /* `seed` is a float attribute: its bits are the seed. */
-static uint64_t key_of(const tl_eval *x) {
-  const tl_attr *a = tl_node_attr(x->m, x->node, TL_SYM_seed);
-  uint64_t key = x->seed;
+static uint64_t key_of(const tl_eval *ctx) {
+  const tl_attr *a = tl_node_attr(ctx->m, ctx->node, TL_SYM_seed);
+  uint64_t key = ctx->seed;
   if (a && a->kind == TL_ATTR_FLOAT) {
     uint32_t bits;
     memcpy(&bits, &a->u.f, sizeof bits);
     return mix(bits ^ UINT64_C(0x7365656400000000));
   }
-  tl_value_id v = tl_result(x->m, x->node, 0);
-  tl_sv name = v ? tl_value_name(x->m, v) : (tl_sv){0};
+  tl_value_id v = tl_result(ctx->m, ctx->node, 0);
+  tl_sv name = v ? tl_value_name(ctx->m, v) : (tl_sv){0};
   for (size_t i = 0; i < name.n; i++)
     key = mix(key ^ (uint64_t)(unsigned char)name.p[i]);
   return mix(key + 1);
@@ -80,35 +80,36 @@ static void draw_range(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* Reads the distribution's attributes and fills result 0. */
-static tl_status draw_all(tl_eval *x, tl_dtype dtype, int rank, const int64_t *dims) {
-  drawing d = {.key = key_of(x), .kind = x->arg};
+static tl_status draw_all(tl_eval *ctx, tl_dtype dtype, int rank, const int64_t *dims) {
+  drawing d = {.key = key_of(ctx), .kind = ctx->arg};
   if (d.kind == NORMAL) {
-    d.first = (double)tl_eval_float(x, TL_SYM_mean, 0.0f);
-    d.second = (double)tl_eval_float(x, TL_SYM_scale, 1.0f);
+    d.first = (double)tl_eval_float(ctx, TL_SYM_mean, 0.0f);
+    d.second = (double)tl_eval_float(ctx, TL_SYM_scale, 1.0f);
   } else {
-    d.first = (double)tl_eval_float(x, TL_SYM_low, 0.0f);
-    d.second = (double)tl_eval_float(x, TL_SYM_high, 1.0f) - d.first;
+    d.first = (double)tl_eval_float(ctx, TL_SYM_low, 0.0f);
+    d.second = (double)tl_eval_float(ctx, TL_SYM_high, 1.0f) - d.first;
   }
-  TL_TRY(tl_eval_number_result(x, 0, dtype, rank, dims, &d.out));
-  tl_eval_for(x, d.out->n, DRAW_GRAIN, draw_range, &d);
+  TL_TRY(tl_eval_number_result(ctx, 0, dtype, rank, dims, &d.out));
+  tl_eval_for(ctx, d.out->n, DRAW_GRAIN, draw_range, &d);
   return TL_OK;
 }
 
-tl_status tl_eval_random(tl_eval *x) {
-  tl_int_list shape = tl_eval_ints(x, TL_SYM_shape);
+tl_status tl_eval_random(tl_eval *ctx) {
+  tl_int_list shape = tl_eval_ints(ctx, TL_SYM_shape);
   tl_dtype dtype;
   if (shape.n > TL_MAX_RANK)
-    return tl_eval_fail(x, "the shape has %u dims, at most %d are possible", shape.n, TL_MAX_RANK);
-  TL_TRY(tl_eval_dtype_attr(x, TL_SYM_dtype, TL_DTYPE_F32, &dtype));
-  return draw_all(x, dtype, (int)shape.n, shape.at);
+    return tl_eval_fail(ctx, "the shape has %u dims, at most %d are possible", shape.n,
+                        TL_MAX_RANK);
+  TL_TRY(tl_eval_dtype_attr(ctx, TL_SYM_dtype, TL_DTYPE_F32, &dtype));
+  return draw_all(ctx, dtype, (int)shape.n, shape.at);
 }
 
-tl_status tl_eval_random_like(tl_eval *x) {
-  const tl_host *like = tl_eval_in(x, 0);
+tl_status tl_eval_random_like(tl_eval *ctx) {
+  const tl_host *like = tl_eval_in(ctx, 0);
   tl_dtype dtype;
-  TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
-  TL_TRY(tl_eval_dtype_attr(x, TL_SYM_dtype, (tl_dtype)like->dtype, &dtype));
-  return draw_all(x, dtype, like->rank, like->dims);
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK));
+  TL_TRY(tl_eval_dtype_attr(ctx, TL_SYM_dtype, (tl_dtype)like->dtype, &dtype));
+  return draw_all(ctx, dtype, like->rank, like->dims);
 }
 
 static void bernoulli_range(void *user, uint64_t begin, uint64_t end) {
@@ -117,13 +118,13 @@ static void bernoulli_range(void *user, uint64_t begin, uint64_t end) {
     tl_store_number(d->out, i, draw(d->key, i) < tl_host_at(d->chances, i) ? 1 : 0);
 }
 
-tl_status tl_eval_bernoulli(tl_eval *x) {
-  drawing d = {.key = key_of(x), .chances = tl_eval_in(x, 0)};
+tl_status tl_eval_bernoulli(tl_eval *ctx) {
+  drawing d = {.key = key_of(ctx), .chances = tl_eval_in(ctx, 0)};
   tl_dtype dtype;
-  TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
-  TL_TRY(tl_eval_dtype_attr(x, TL_SYM_dtype, (tl_dtype)d.chances->dtype, &dtype));
-  TL_TRY(tl_eval_number_result(x, 0, dtype, d.chances->rank, d.chances->dims, &d.out));
-  tl_eval_for(x, d.out->n, DRAW_GRAIN, bernoulli_range, &d);
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK));
+  TL_TRY(tl_eval_dtype_attr(ctx, TL_SYM_dtype, (tl_dtype)d.chances->dtype, &dtype));
+  TL_TRY(tl_eval_number_result(ctx, 0, dtype, d.chances->rank, d.chances->dims, &d.out));
+  tl_eval_for(ctx, d.out->n, DRAW_GRAIN, bernoulli_range, &d);
   return TL_OK;
 }
 
@@ -157,22 +158,22 @@ static uint64_t pick(const double *sums, uint64_t n, double point) {
 }
 
 /* input: [B,classes] of unnormalized log-probabilities -> [B,sample_size] of class numbers. */
-tl_status tl_eval_multinomial(tl_eval *x) {
-  const tl_host *in = tl_eval_in(x, 0);
-  const uint64_t key = key_of(x);
+tl_status tl_eval_multinomial(tl_eval *ctx) {
+  const tl_host *in = tl_eval_in(ctx, 0);
+  const uint64_t key = key_of(ctx);
   tl_dtype dtype;
   tl_host *t;
-  TL_TRY(tl_eval_need_rank(x, 0, 2, 2));
-  TL_TRY(tl_eval_dtype_attr(x, TL_SYM_dtype, TL_DTYPE_I32, &dtype));
-  const int64_t dims[2] = {in->dims[0], tl_eval_int(x, TL_SYM_sample_size, 1)};
-  TL_TRY(tl_eval_number_result(x, 0, dtype, 2, dims, &t));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 2, 2));
+  TL_TRY(tl_eval_dtype_attr(ctx, TL_SYM_dtype, TL_DTYPE_I32, &dtype));
+  const int64_t dims[2] = {in->dims[0], tl_eval_int(ctx, TL_SYM_sample_size, 1)};
+  TL_TRY(tl_eval_number_result(ctx, 0, dtype, 2, dims, &t));
   const uint64_t n = (uint64_t)in->dims[1], samples = (uint64_t)dims[1];
-  double *sums = tl_eval_scratch(x, n, sizeof *sums);
+  double *sums = tl_eval_scratch(ctx, n, sizeof *sums);
   if (!sums)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (uint64_t row = 0; row < (uint64_t)dims[0] && samples; row++) {
     if (!sum_chances(in, row, n, sums))
-      return tl_eval_fail(x, "row %llu has no class that can be drawn", (unsigned long long)row);
+      return tl_eval_fail(ctx, "row %llu has no class that can be drawn", (unsigned long long)row);
     for (uint64_t k = 0; k < samples; k++)
       tl_store_number(t, row * samples + k,
                       (double)pick(sums, n, draw(key, row * samples + k) * sums[n - 1]));

@@ -358,18 +358,18 @@ static void merge_dims(reduction *r, const bool *cut) {
 }
 
 /* Without axes all dims are reduced, or none with noop_with_empty_axes. */
-static tl_status read_axes(tl_eval *x, bool *cut) {
-  const tl_host *in = tl_eval_in(x, 0);
+static tl_status read_axes(tl_eval *ctx, bool *cut) {
+  const tl_host *in = tl_eval_in(ctx, 0);
   tl_int_list axes;
-  TL_TRY(tl_eval_operand_ints(x, 1, &axes));
-  bool all = axes.n == 0 && !tl_eval_int(x, TL_SYM_noop_with_empty_axes, 0);
+  TL_TRY(tl_eval_operand_ints(ctx, 1, &axes));
+  bool all = axes.n == 0 && !tl_eval_int(ctx, TL_SYM_noop_with_empty_axes, 0);
   for (int i = 0; i < in->rank; i++)
     cut[i] = all;
   for (uint32_t i = 0; i < axes.n; i++) {
     uint32_t axis;
-    TL_TRY(tl_eval_axis(x, axes.at[i], in->rank, &axis));
+    TL_TRY(tl_eval_axis(ctx, axes.at[i], in->rank, &axis));
     if (cut[axis])
-      return tl_eval_fail(x, "axis %u is named twice", axis);
+      return tl_eval_fail(ctx, "axis %u is named twice", axis);
     cut[axis] = true;
   }
   return TL_OK;
@@ -383,22 +383,22 @@ static int kept_shape(const tl_host *in, const bool *cut, bool keep, int64_t *di
   return rank;
 }
 
-tl_status tl_eval_reduce(tl_eval *x) {
+tl_status tl_eval_reduce(tl_eval *ctx) {
   bool cut[TL_MAX_RANK];
   int64_t dims[TL_MAX_RANK];
-  TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
-  TL_TRY(read_axes(x, cut));
-  reduction r = {.op = x->arg, .in = tl_eval_in(x, 0)};
-  int rank = kept_shape(r.in, cut, tl_eval_int(x, TL_SYM_keepdims, 1) != 0, dims);
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)r.in->dtype, rank, dims, &r.out));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK));
+  TL_TRY(read_axes(ctx, cut));
+  reduction r = {.op = ctx->arg, .in = tl_eval_in(ctx, 0)};
+  int rank = kept_shape(r.in, cut, tl_eval_int(ctx, TL_SYM_keepdims, 1) != 0, dims);
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)r.in->dtype, rank, dims, &r.out));
   r.floats = tl_cells_are_floats(r.in->dtype) || r.op == L2 || r.op == LOG_SUM ||
              r.op == LOG_SUM_EXP;
   merge_dims(&r, cut);
   if (!r.out->n)
     return TL_OK;
   if (!r.total && r.op == MEAN && !r.floats)
-    return tl_eval_fail(x, "the mean of no integers is undefined");
+    return tl_eval_fail(ctx, "the mean of no integers is undefined");
   uint64_t work = r.total * (r.inner < STRIP ? r.inner : STRIP) + 1;
-  tl_eval_for(x, r.out->n / r.inner * r.strips, WORK / work + 1, reduce_strips, &r);
+  tl_eval_for(ctx, r.out->n / r.inner * r.strips, WORK / work + 1, reduce_strips, &r);
   return TL_OK;
 }

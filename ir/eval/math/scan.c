@@ -44,26 +44,27 @@ static void choose(void *user, uint64_t line, void *cells, uint64_t n, void *spa
 }
 
 /* ArgMax; with ARG 1 ArgMin. */
-tl_status tl_eval_arg_choice(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
-  const tl_host *in = tl_eval_in(x, 0);
-  bool keep = tl_eval_int(x, TL_SYM_keepdims, 1) != 0;
+tl_status tl_eval_arg_choice(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK));
+  const tl_host *in = tl_eval_in(ctx, 0);
+  bool keep = tl_eval_int(ctx, TL_SYM_keepdims, 1) != 0;
   int64_t dims[TL_MAX_RANK];
   uint32_t axis;
   int rank = 0;
-  TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_axis, 0), in->rank ? in->rank : 1, &axis));
+  TL_TRY(tl_eval_axis(ctx, tl_eval_int(ctx, TL_SYM_axis, 0), in->rank ? in->rank : 1, &axis));
   for (int i = 0; i < in->rank; i++)
     if ((uint32_t)i != axis || keep)
       dims[rank++] = (uint32_t)i == axis ? 1 : in->dims[i];
   tl_host *out;
-  TL_TRY(tl_eval_result(x, 0, TL_DTYPE_I64, rank, dims, &out));
+  TL_TRY(tl_eval_result(ctx, 0, TL_DTYPE_I64, rank, dims, &out));
   if (!out->n)
     return TL_OK;
   if (!in->n)
-    return tl_eval_fail(x, "axis %u has no elements to choose from", axis);
-  arg_choice a = {in->dtype, x->arg == 1, tl_eval_int(x, TL_SYM_select_last_index, 0) != 0,
+    return tl_eval_fail(ctx, "axis %u has no elements to choose from", axis);
+  arg_choice a = {in->dtype, ctx->arg == 1, tl_eval_int(ctx, TL_SYM_select_last_index, 0) != 0,
                   out->data};
-  return tl_eval_lines(x, in, tl_lines_of(in, axis, axis + 1), NULL, (tl_line_work){choose, &a, 0});
+  return tl_eval_lines(ctx, in, tl_lines_of(in, axis, axis + 1), NULL,
+                       (tl_line_work){choose, &a, 0});
 }
 
 /* ---- CumSum, CumProd ------------------------------------------------------------------------ */
@@ -98,11 +99,12 @@ static void run_along(void *user, uint64_t line, void *cells, uint64_t n, void *
 }
 
 /* CumSum; with ARG 1 CumProd. */
-tl_status tl_eval_running(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
+tl_status tl_eval_running(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 1, TL_MAX_RANK));
   int64_t axis;
-  TL_TRY(tl_eval_operand_int(x, 1, 0, &axis));
-  running r = {tl_cells_are_floats(tl_eval_in(x, 0)->dtype), x->arg == 1,
-               tl_eval_int(x, TL_SYM_exclusive, 0) != 0, tl_eval_int(x, TL_SYM_reverse, 0) != 0};
-  return tl_eval_along(x, axis, run_along, &r);
+  TL_TRY(tl_eval_operand_int(ctx, 1, 0, &axis));
+  running r = {tl_cells_are_floats(tl_eval_in(ctx, 0)->dtype), ctx->arg == 1,
+               tl_eval_int(ctx, TL_SYM_exclusive, 0) != 0,
+               tl_eval_int(ctx, TL_SYM_reverse, 0) != 0};
+  return tl_eval_along(ctx, axis, run_along, &r);
 }

@@ -96,23 +96,24 @@ static void softmax_rows(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* Softmax; with ARG 1 LogSoftmax, with ARG 2 Hardmax. Contiguous rows of f32 have a fast form. */
-tl_status tl_eval_softmax(tl_eval *x) {
+tl_status tl_eval_softmax(tl_eval *ctx) {
   static const tl_line_fn kinds[] = {softmax_line, tl_log_softmax_line, hardmax_line};
-  TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
-  const tl_host *in = tl_eval_in(x, 0);
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK));
+  const tl_host *in = tl_eval_in(ctx, 0);
   uint32_t axis;
   tl_host *out;
-  TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_axis, -1), in->rank ? in->rank : 1, &axis));
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)in->dtype, in, &out));
+  TL_TRY(tl_eval_axis(ctx, tl_eval_int(ctx, TL_SYM_axis, -1), in->rank ? in->rank : 1, &axis));
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)in->dtype, in, &out));
   if (!out->n)
     return TL_OK;
   tl_lines g = tl_lines_of(in, axis, axis + 1);
-  if (!x->exact && x->arg == 0 && g.inner == 1 && in->dtype == TL_DTYPE_F32) {
+  if (!ctx->exact && ctx->arg == 0 && g.inner == 1 && in->dtype == TL_DTYPE_F32) {
     f32_rows r = {in->data, out->data, g.n};
-    tl_eval_for(x, g.outer, ROW_WORK / g.n + 1, softmax_rows, &r);
+    tl_eval_for(ctx, g.outer, ROW_WORK / g.n + 1, softmax_rows, &r);
     return TL_OK;
   }
-  return tl_eval_lines(x, in, g, out, (tl_line_work){kinds[x->arg], NULL, x->arg == 1 ? g.n : 0});
+  return tl_eval_lines(ctx, in, g, out,
+                       (tl_line_work){kinds[ctx->arg], NULL, ctx->arg == 1 ? g.n : 0});
 }
 
 /* ---- BiasSoftmax ---------------------------------------------------------------------------- */
@@ -127,18 +128,18 @@ static void biased_line(void *user, uint64_t line, void *cells, uint64_t n, void
 
 /* BiasSoftmax, over all axes from `axis` on. Both forms of the bias (is_inner_broadcast) follow
  * numpy's broadcasting, so the attribute need not be read: the dims left out are there as ones. */
-tl_status tl_eval_bias_softmax(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
-  TL_TRY(tl_eval_need_rank(x, 1, 0, TL_MAX_RANK));
-  const tl_host *in = tl_eval_in(x, 0);
+tl_status tl_eval_bias_softmax(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 1, TL_MAX_RANK));
+  TL_TRY(tl_eval_need_rank(ctx, 1, 0, TL_MAX_RANK));
+  const tl_host *in = tl_eval_in(ctx, 0);
   uint32_t axis;
   tl_spread bias;
   tl_host *out;
-  TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_axis, 1), in->rank, &axis));
-  TL_TRY(tl_spread_open(x, tl_eval_in(x, 1), in, &bias));
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)in->dtype, in, &out));
+  TL_TRY(tl_eval_axis(ctx, tl_eval_int(ctx, TL_SYM_axis, 1), in->rank, &axis));
+  TL_TRY(tl_spread_open(ctx, tl_eval_in(ctx, 1), in, &bias));
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)in->dtype, in, &out));
   tl_lines g = tl_lines_of(in, axis, (uint32_t)in->rank);
-  return out->n ? tl_eval_lines(x, in, g, out, (tl_line_work){biased_line, &bias, g.n}) : TL_OK;
+  return out->n ? tl_eval_lines(ctx, in, g, out, (tl_line_work){biased_line, &bias, g.n}) : TL_OK;
 }
 
 /* ---- gradients ------------------------------------------------------------------------------ */
@@ -173,22 +174,22 @@ enum { GRAD_OF_LOG = 1, ONE_AXIS = 2 };
 
 /* SoftmaxGrad and its forms. ARG: GRAD_OF_LOG for LogSoftmax; ONE_AXIS for opset 13, else all axes
  * from `axis` on. */
-tl_status tl_eval_softmax_grad(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
-  const tl_host *dy = tl_eval_in(x, 0);
-  TL_TRY(tl_eval_need_rank(x, 1, dy->rank, dy->rank));
-  const tl_host *y = tl_eval_in(x, 1);
+tl_status tl_eval_softmax_grad(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 1, TL_MAX_RANK));
+  const tl_host *dy = tl_eval_in(ctx, 0);
+  TL_TRY(tl_eval_need_rank(ctx, 1, dy->rank, dy->rank));
+  const tl_host *y = tl_eval_in(ctx, 1);
   uint32_t axis;
   tl_host *out;
   if (memcmp(dy->dims, y->dims, (size_t)dy->rank * sizeof *dy->dims) != 0)
-    return tl_eval_fail(x, "the operands differ in shape");
-  bool one = (x->arg & ONE_AXIS) != 0, of_log = (x->arg & GRAD_OF_LOG) != 0;
-  TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_axis, one ? -1 : 1), dy->rank, &axis));
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)dy->dtype, dy, &out));
+    return tl_eval_fail(ctx, "the operands differ in shape");
+  bool one = (ctx->arg & ONE_AXIS) != 0, of_log = (ctx->arg & GRAD_OF_LOG) != 0;
+  TL_TRY(tl_eval_axis(ctx, tl_eval_int(ctx, TL_SYM_axis, one ? -1 : 1), dy->rank, &axis));
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)dy->dtype, dy, &out));
   gradient d = {tl_lines_of(dy, axis, one ? axis + 1 : (uint32_t)dy->rank), y};
   if (!out->n)
     return TL_OK;
   return tl_eval_lines(
-      x, dy, d.g, out,
+      ctx, dy, d.g, out,
       (tl_line_work){of_log ? log_softmax_grad_line : softmax_grad_line, &d, 2 * d.g.n});
 }

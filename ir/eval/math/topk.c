@@ -91,25 +91,25 @@ static void select_line(void *user, uint64_t line, void *cells, uint64_t n, void
   }
 }
 
-tl_status tl_eval_topk(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
-  const tl_host *in = tl_eval_in(x, 0);
+tl_status tl_eval_topk(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 1, TL_MAX_RANK));
+  const tl_host *in = tl_eval_in(ctx, 0);
   int64_t dims[TL_MAX_RANK], k;
   uint32_t axis;
-  TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_axis, -1), in->rank, &axis));
-  TL_TRY(tl_eval_operand_int(x, 1, 0, &k));
+  TL_TRY(tl_eval_axis(ctx, tl_eval_int(ctx, TL_SYM_axis, -1), in->rank, &axis));
+  TL_TRY(tl_eval_operand_int(ctx, 1, 0, &k));
   if (k < 0 || k > in->dims[axis])
-    return tl_eval_fail(x, "K is %lld, the axis has %lld elements", (long long)k,
+    return tl_eval_fail(ctx, "K is %lld, the axis has %lld elements", (long long)k,
                         (long long)in->dims[axis]);
   memcpy(dims, in->dims, (size_t)in->rank * sizeof *dims);
   dims[axis] = k;
   topk t = {.dtype = in->dtype, .floats = tl_cells_are_floats(in->dtype), .k = (uint64_t)k};
-  t.largest = tl_eval_int(x, TL_SYM_largest, 1) != 0;
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)in->dtype, in->rank, dims, &t.values));
-  TL_TRY(tl_eval_result(x, 1, TL_DTYPE_I64, in->rank, dims, &t.indices));
+  t.largest = tl_eval_int(ctx, TL_SYM_largest, 1) != 0;
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)in->dtype, in->rank, dims, &t.values));
+  TL_TRY(tl_eval_result(ctx, 1, TL_DTYPE_I64, in->rank, dims, &t.indices));
   if (!t.values->n)
     return TL_OK;
   tl_lines g = tl_lines_of(in, axis, axis + 1);
   t.inner = g.inner;
-  return tl_eval_lines(x, in, g, NULL, (tl_line_work){select_line, &t, t.k});
+  return tl_eval_lines(ctx, in, g, NULL, (tl_line_work){select_line, &t, t.k});
 }

@@ -25,15 +25,15 @@ static void run_range(void *user, uint64_t begin, uint64_t end) {
         end - begin);
 }
 
-tl_status tl_eval_unary_run(tl_eval *x, const tl_host *in, tl_dtype result, tl_unary_fn fn,
+tl_status tl_eval_unary_run(tl_eval *ctx, const tl_host *in, tl_dtype result, tl_unary_fn fn,
                             const double *p) {
   tl_host *out;
   if (!fn)
-    return tl_eval_unsupported(x, "the kernel cannot compute in %s",
+    return tl_eval_unsupported(ctx, "the kernel cannot compute in %s",
                                tl_dtype_get((tl_dtype)in->dtype)->name);
-  TL_TRY(tl_eval_result_like(x, 0, result, in, &out));
+  TL_TRY(tl_eval_result_like(ctx, 0, result, in, &out));
   job j = {in, out, fn, p};
-  tl_eval_for(x, in->n, TL_LOOP_GRAIN / 4, run_range, &j);
+  tl_eval_for(ctx, in->n, TL_LOOP_GRAIN / 4, run_range, &j);
   return TL_OK;
 }
 
@@ -49,12 +49,12 @@ tl_status tl_eval_unary_run(tl_eval *x, const tl_host *in, tl_dtype result, tl_u
   }
 
 /* The exact mode does not use the fast form. */
-tl_status tl_eval_unary_floats(tl_eval *x, const tl_unary_floats *fns, const double *p) {
-  TL_TRY(tl_eval_need_tensors(x, 1));
-  tl_dtype d = (tl_dtype)x->in[0]->dtype;
-  tl_unary_fn f32 = x->exact || !fns->fast ? fns->f32 : fns->fast;
+tl_status tl_eval_unary_floats(tl_eval *ctx, const tl_unary_floats *fns, const double *p) {
+  TL_TRY(tl_eval_need_tensors(ctx, 1));
+  tl_dtype d = (tl_dtype)ctx->in[0]->dtype;
+  tl_unary_fn f32 = ctx->exact || !fns->fast ? fns->f32 : fns->fast;
   tl_unary_fn fn = d == TL_DTYPE_F32 ? f32 : d == TL_DTYPE_F64 ? fns->f64 : NULL;
-  return tl_eval_unary_run(x, x->in[0], d, fn, p);
+  return tl_eval_unary_run(ctx, ctx->in[0], d, fn, p);
 }
 
 /* Wraps an array function of elementary.h as a tl_unary_fn. */
@@ -121,10 +121,10 @@ ELEMENTARY(round, rint(v), NULL)
 #define FLOAT_ROWS(NAME) [TL_DTYPE_F32] = NAME##_f32, [TL_DTYPE_F64] = NAME##_f64
 
 /* A type without a row is not supported. */
-static tl_status by_type(tl_eval *x, const tl_unary_fn *fns) {
-  TL_TRY(tl_eval_need_tensors(x, 1));
-  tl_dtype d = (tl_dtype)x->in[0]->dtype;
-  return tl_eval_unary_run(x, x->in[0], d, fns[d], NULL);
+static tl_status by_type(tl_eval *ctx, const tl_unary_fn *fns) {
+  TL_TRY(tl_eval_need_tensors(ctx, 1));
+  tl_dtype d = (tl_dtype)ctx->in[0]->dtype;
+  return tl_eval_unary_run(ctx, ctx->in[0], d, fns[d], NULL);
 }
 
 #define ABS(S, T, W) FUNCTION(abs, S, T, v < 0 ? (T)(0 - (W)v) : v)
@@ -154,52 +154,52 @@ UNSIGNED_TYPES(ERF)
 SIGNED_TYPES(NOT)
 UNSIGNED_TYPES(NOT)
 
-tl_status tl_eval_abs(tl_eval *x) {
+tl_status tl_eval_abs(tl_eval *ctx) {
   static const tl_unary_fn fns[TL_N_DTYPES] = {FLOAT_ROWS(abs), SIGNED_ROWS(abs)};
-  TL_TRY(tl_eval_need_tensors(x, 1));
-  tl_dtype d = (tl_dtype)x->in[0]->dtype;
+  TL_TRY(tl_eval_need_tensors(ctx, 1));
+  tl_dtype d = (tl_dtype)ctx->in[0]->dtype;
   if (!fns[d] && tl_dtype_is_integer(d)) /* unsigned */
-    return tl_eval_pass(x, 0, x->in[0]);
-  return by_type(x, fns);
+    return tl_eval_pass(ctx, 0, ctx->in[0]);
+  return by_type(ctx, fns);
 }
 
-tl_status tl_eval_neg(tl_eval *x) {
+tl_status tl_eval_neg(tl_eval *ctx) {
   static const tl_unary_fn fns[TL_N_DTYPES] = {FLOAT_ROWS(neg), SIGNED_ROWS(neg)};
-  return by_type(x, fns);
+  return by_type(ctx, fns);
 }
 
-tl_status tl_eval_sign(tl_eval *x) {
+tl_status tl_eval_sign(tl_eval *ctx) {
   static const tl_unary_fn fns[TL_N_DTYPES] = {FLOAT_ROWS(sign), SIGNED_ROWS(sign),
                                                UNSIGNED_ROWS(sign)};
-  return by_type(x, fns);
+  return by_type(ctx, fns);
 }
 
-tl_status tl_eval_relu(tl_eval *x) {
+tl_status tl_eval_relu(tl_eval *ctx) {
   static const tl_unary_fn fns[TL_N_DTYPES] = {FLOAT_ROWS(relu), SIGNED_ROWS(relu)};
-  return by_type(x, fns);
+  return by_type(ctx, fns);
 }
 
 /* Erf exists for integers too; they go through double and are truncated. */
-tl_status tl_eval_erf(tl_eval *x) {
+tl_status tl_eval_erf(tl_eval *ctx) {
   static const tl_unary_fn fns[TL_N_DTYPES] = {FLOAT_ROWS(erf), SIGNED_ROWS(erf),
                                                UNSIGNED_ROWS(erf)};
-  TL_TRY(tl_eval_need_tensors(x, 1));
-  if (!x->exact && x->in[0]->dtype == TL_DTYPE_F32)
-    return tl_eval_unary_run(x, x->in[0], TL_DTYPE_F32, erf_fast, NULL);
-  return by_type(x, fns);
+  TL_TRY(tl_eval_need_tensors(ctx, 1));
+  if (!ctx->exact && ctx->in[0]->dtype == TL_DTYPE_F32)
+    return tl_eval_unary_run(ctx, ctx->in[0], TL_DTYPE_F32, erf_fast, NULL);
+  return by_type(ctx, fns);
 }
 
-tl_status tl_eval_bitwise_not(tl_eval *x) {
+tl_status tl_eval_bitwise_not(tl_eval *ctx) {
   static const tl_unary_fn fns[TL_N_DTYPES] = {SIGNED_ROWS(bitwise_not),
                                                UNSIGNED_ROWS(bitwise_not)};
-  return by_type(x, fns);
+  return by_type(ctx, fns);
 }
 
 FUNCTION(not, bool, uint8_t, !v)
 
-tl_status tl_eval_not(tl_eval *x) {
+tl_status tl_eval_not(tl_eval *ctx) {
   static const tl_unary_fn fns[TL_N_DTYPES] = {[TL_DTYPE_BOOL] = not_bool};
-  return by_type(x, fns);
+  return by_type(ctx, fns);
 }
 
 /* ---- tests ---------------------------------------------------------------------------------- */
@@ -220,17 +220,17 @@ TEST(is_inf, f32, float, IS_INF)
 TEST(is_inf, f64, double, IS_INF)
 
 /* p goes to the test as it is. */
-static tl_status test(tl_eval *x, tl_unary_fn f32, tl_unary_fn f64, const double *p) {
-  TL_TRY(tl_eval_need_tensors(x, 1));
-  uint8_t d = x->in[0]->dtype;
+static tl_status test(tl_eval *ctx, tl_unary_fn f32, tl_unary_fn f64, const double *p) {
+  TL_TRY(tl_eval_need_tensors(ctx, 1));
+  uint8_t d = ctx->in[0]->dtype;
   tl_unary_fn fn = d == TL_DTYPE_F32 ? f32 : d == TL_DTYPE_F64 ? f64 : NULL;
-  return tl_eval_unary_run(x, x->in[0], TL_DTYPE_BOOL, fn, p);
+  return tl_eval_unary_run(ctx, ctx->in[0], TL_DTYPE_BOOL, fn, p);
 }
 
-tl_status tl_eval_is_nan(tl_eval *x) { return test(x, is_nan_f32, is_nan_f64, NULL); }
+tl_status tl_eval_is_nan(tl_eval *ctx) { return test(ctx, is_nan_f32, is_nan_f64, NULL); }
 
-tl_status tl_eval_is_inf(tl_eval *x) {
-  const double p[] = {(double)tl_eval_int(x, TL_SYM_detect_positive, 1),
-                      (double)tl_eval_int(x, TL_SYM_detect_negative, 1)};
-  return test(x, is_inf_f32, is_inf_f64, p);
+tl_status tl_eval_is_inf(tl_eval *ctx) {
+  const double p[] = {(double)tl_eval_int(ctx, TL_SYM_detect_positive, 1),
+                      (double)tl_eval_int(ctx, TL_SYM_detect_negative, 1)};
+  return test(ctx, is_inf_f32, is_inf_f64, p);
 }

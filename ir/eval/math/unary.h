@@ -35,9 +35,9 @@ typedef struct tl_unary_floats {
 
 /* Makes result 0 with the shape of `in` and fills it with fn. fn NULL: TL_UNSUPPORTED, with the
  * dtype of `in`. */
-tl_status tl_eval_unary_run(tl_eval *x, const tl_host *in, tl_dtype result, tl_unary_fn fn,
+tl_status tl_eval_unary_run(tl_eval *ctx, const tl_host *in, tl_dtype result, tl_unary_fn fn,
                             const double *p);
 /* As tl_eval_unary_run for operand 0, which must be f32 or f64; the result has its type. */
-tl_status tl_eval_unary_floats(tl_eval *x, const tl_unary_floats *fns, const double *p);
+tl_status tl_eval_unary_floats(tl_eval *ctx, const tl_unary_floats *fns, const double *p);
 
 #endif

@@ -7,22 +7,23 @@
 
 /* ArrayFeatureExtractor: X [..., F] (a plain [F] is one row), Y places -> [..., number of
  * places]. */
-tl_status tl_eval_ml_extract(tl_eval *x) {
-  const tl_host *in = tl_eval_in(x, 0);
+tl_status tl_eval_ml_extract(tl_eval *ctx) {
+  const tl_host *in = tl_eval_in(ctx, 0);
   tl_int_list places;
   int64_t dims[TL_MAX_RANK + 1] = {1};
   tl_host *out;
-  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
-  TL_TRY(tl_eval_operand_ints(x, 1, &places));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 1, TL_MAX_RANK));
+  TL_TRY(tl_eval_operand_ints(ctx, 1, &places));
   const int64_t features = in->dims[in->rank - 1];
   for (uint32_t i = 0; i < places.n; i++)
     if (places.at[i] < 0 || places.at[i] >= features)
-      return tl_eval_fail(x, "feature %lld of %lld", (long long)places.at[i], (long long)features);
+      return tl_eval_fail(ctx, "feature %lld of %lld", (long long)places.at[i],
+                          (long long)features);
   int rank = in->rank == 1 ? 2 : in->rank;
   if (in->rank > 1)
     memcpy(dims, in->dims, (size_t)in->rank * sizeof *dims);
   dims[rank - 1] = places.n;
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)in->dtype, rank, dims, &out));
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)in->dtype, rank, dims, &out));
   const size_t size = tl_host_element_size((tl_dtype)in->dtype);
   for (uint64_t i = 0; i < out->n; i++) {
     uint64_t row = i / places.n, at = (uint64_t)places.at[i % places.n];
@@ -33,12 +34,12 @@ tl_status tl_eval_ml_extract(tl_eval *x) {
 }
 
 /* Binarizer: 1 above the threshold, else 0. */
-tl_status tl_eval_ml_binarizer(tl_eval *x) {
-  const tl_host *in = tl_eval_in(x, 0);
-  const double threshold = (double)tl_eval_float(x, TL_SYM_threshold, 0.0f);
+tl_status tl_eval_ml_binarizer(tl_eval *ctx) {
+  const tl_host *in = tl_eval_in(ctx, 0);
+  const double threshold = (double)tl_eval_float(ctx, TL_SYM_threshold, 0.0f);
   tl_host *out;
-  TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)in->dtype, in, &out));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK));
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)in->dtype, in, &out));
   for (uint64_t i = 0; i < in->n; i++) {
     const bool above = tl_ml_number(in, i) > threshold;
     switch ((tl_dtype)in->dtype) {
@@ -52,27 +53,27 @@ tl_status tl_eval_ml_binarizer(tl_eval *x) {
 }
 
 /* FeatureVectorizer: [N, d_i] each -> [N, sum of d_i]. */
-tl_status tl_eval_ml_features(tl_eval *x) {
-  tl_int_list sizes = tl_eval_ints(x, TL_SYM_inputdimensions);
-  tl_ml_rows *in = tl_eval_scratch(x, x->n_in, sizeof *in);
+tl_status tl_eval_ml_features(tl_eval *ctx) {
+  tl_int_list sizes = tl_eval_ints(ctx, TL_SYM_inputdimensions);
+  tl_ml_rows *in = tl_eval_scratch(ctx, ctx->n_in, sizeof *in);
   int64_t dims[2] = {0, 0};
   tl_host *out;
   if (!in)
-    return tl_eval_no_memory(x);
-  if (sizes.n && sizes.n != x->n_in)
-    return tl_eval_fail(x, "inputdimensions has %u sizes for %u operands", sizes.n, x->n_in);
-  for (uint32_t i = 0; i < x->n_in; i++) {
-    TL_TRY(tl_ml_read_rows(x, i, &in[i]));
+    return tl_eval_no_memory(ctx);
+  if (sizes.n && sizes.n != ctx->n_in)
+    return tl_eval_fail(ctx, "inputdimensions has %u sizes for %u operands", sizes.n, ctx->n_in);
+  for (uint32_t i = 0; i < ctx->n_in; i++) {
+    TL_TRY(tl_ml_read_rows(ctx, i, &in[i]));
     if ((sizes.n && sizes.at[i] != in[i].features) || in[i].n != in[0].n)
-      return tl_eval_fail(x, "operand %u does not have the rows or features that are stated", i);
+      return tl_eval_fail(ctx, "operand %u does not have the rows or features that are stated", i);
     if (__builtin_add_overflow(dims[1], in[i].features, &dims[1]))
-      return tl_eval_fail(x, "there are more features than can be counted");
+      return tl_eval_fail(ctx, "there are more features than can be counted");
   }
-  dims[0] = x->n_in ? in[0].n : 0;
-  TL_TRY(tl_eval_result(x, 0, TL_DTYPE_F32, 2, dims, &out));
+  dims[0] = ctx->n_in ? in[0].n : 0;
+  TL_TRY(tl_eval_result(ctx, 0, TL_DTYPE_F32, 2, dims, &out));
   float *to = out->data;
   for (int64_t row = 0; row < dims[0] && out->n; row++)
-    for (uint32_t i = 0; i < x->n_in; i++)
+    for (uint32_t i = 0; i < ctx->n_in; i++)
       for (int64_t k = 0; k < in[i].features; k++)
         *to++ = (float)tl_ml_number(in[i].t, (uint64_t)(row * in[i].features + k));
   return TL_OK;
@@ -89,7 +90,8 @@ static bool is_missing(const tl_host *t, uint64_t i, double number, int64_t inte
 }
 
 /* Values are given in 32-bit floats or 64-bit integers; these may not fit i32. */
-static tl_status store_imputed(tl_eval *x, tl_host *t, uint64_t i, const tl_attr *a, uint64_t at) {
+static tl_status store_imputed(tl_eval *ctx, tl_host *t, uint64_t i, const tl_attr *a,
+                               uint64_t at) {
   switch ((tl_dtype)t->dtype) {
   case TL_DTYPE_F32: ((float *)t->data)[i] = a->u.fs[at]; return TL_OK;
   case TL_DTYPE_F64: ((double *)t->data)[i] = (double)a->u.fs[at]; return TL_OK;
@@ -97,31 +99,31 @@ static tl_status store_imputed(tl_eval *x, tl_host *t, uint64_t i, const tl_attr
   default: break;
   }
   if (a->u.is[at] < INT32_MIN || a->u.is[at] > INT32_MAX)
-    return tl_eval_fail(x, "imputed value %lld is not an i32", (long long)a->u.is[at]);
+    return tl_eval_fail(ctx, "imputed value %lld is not an i32", (long long)a->u.is[at]);
   ((int32_t *)t->data)[i] = (int32_t)a->u.is[at];
   return TL_OK;
 }
 
 /* Imputer: one value for all features, or one for each. */
-tl_status tl_eval_ml_imputer(tl_eval *x) {
-  const tl_host *in = tl_eval_in(x, 0);
+tl_status tl_eval_ml_imputer(tl_eval *ctx) {
+  const tl_host *in = tl_eval_in(ctx, 0);
   tl_host *out;
-  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 1, TL_MAX_RANK));
   const bool real = tl_dtype_is_float((tl_dtype)in->dtype);
-  const tl_attr *a =
-      tl_node_attr(x->m, x->node, real ? TL_SYM_imputed_value_floats : TL_SYM_imputed_value_int64s);
-  const double number = (double)tl_eval_float(x, TL_SYM_replaced_value_float, 0.0f);
-  const int64_t integer = tl_eval_int(x, TL_SYM_replaced_value_int64, 0);
+  const tl_attr *a = tl_node_attr(ctx->m, ctx->node,
+                                  real ? TL_SYM_imputed_value_floats : TL_SYM_imputed_value_int64s);
+  const double number = (double)tl_eval_float(ctx, TL_SYM_replaced_value_float, 0.0f);
+  const int64_t integer = tl_eval_int(ctx, TL_SYM_replaced_value_int64, 0);
   const uint64_t features = (uint64_t)in->dims[in->rank - 1];
   if (!a || (a->count != 1 && a->count != features))
-    return tl_eval_fail(x, "%u imputed values for %llu features", a ? a->count : 0,
+    return tl_eval_fail(ctx, "%u imputed values for %llu features", a ? a->count : 0,
                         (unsigned long long)features);
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)in->dtype, in, &out));
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)in->dtype, in, &out));
   if (in->n)
     memcpy(out->data, in->data, in->bytes);
   for (uint64_t i = 0; i < in->n; i++)
     if (is_missing(in, i, number, integer))
-      TL_TRY(store_imputed(x, out, i, a, a->count == 1 ? 0 : i % features));
+      TL_TRY(store_imputed(ctx, out, i, a, a->count == 1 ? 0 : i % features));
   return TL_OK;
 }
 
@@ -143,9 +145,9 @@ static double divisor(const tl_ml_rows *in, int64_t row, norm how) {
 }
 
 /* A row whose norm is 0 stays as it is. */
-tl_status tl_eval_ml_normalizer(tl_eval *x) {
+tl_status tl_eval_ml_normalizer(tl_eval *ctx) {
   static const char *const names[] = {"MAX", "L1", "L2"};
-  tl_sv text = tl_eval_string(x, TL_SYM_norm);
+  tl_sv text = tl_eval_string(ctx, TL_SYM_norm);
   tl_ml_rows in;
   tl_host *out;
   int how = text.n ? -1 : NORM_MAX;
@@ -153,9 +155,9 @@ tl_status tl_eval_ml_normalizer(tl_eval *x) {
     if (tl_sv_is(text, names[i]))
       how = i;
   if (how < 0)
-    return tl_eval_unsupported(x, "norm '%.*s'", TL_SV_ARG(text));
-  TL_TRY(tl_ml_read_rows(x, 0, &in));
-  TL_TRY(tl_eval_result_like(x, 0, TL_DTYPE_F32, in.t, &out));
+    return tl_eval_unsupported(ctx, "norm '%.*s'", TL_SV_ARG(text));
+  TL_TRY(tl_ml_read_rows(ctx, 0, &in));
+  TL_TRY(tl_eval_result_like(ctx, 0, TL_DTYPE_F32, in.t, &out));
   for (int64_t row = 0; row < in.n && out->n; row++) {
     const double by = divisor(&in, row, (norm)how);
     for (int64_t k = 0; k < in.features; k++) {
@@ -168,19 +170,19 @@ tl_status tl_eval_ml_normalizer(tl_eval *x) {
 }
 
 /* Scaler: (X - offset) * scale, one of each or one for each feature. */
-tl_status tl_eval_ml_scaler(tl_eval *x) {
-  const tl_host *in = tl_eval_in(x, 0);
+tl_status tl_eval_ml_scaler(tl_eval *ctx) {
+  const tl_host *in = tl_eval_in(ctx, 0);
   tl_ml_list offset, scale;
   tl_host *out;
-  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
-  TL_TRY(tl_ml_read_floats(x, TL_SYM_offset, 0, &offset));
-  TL_TRY(tl_ml_read_floats(x, TL_SYM_scale, 0, &scale));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 1, TL_MAX_RANK));
+  TL_TRY(tl_ml_read_floats(ctx, TL_SYM_offset, 0, &offset));
+  TL_TRY(tl_ml_read_floats(ctx, TL_SYM_scale, 0, &scale));
   const uint64_t features = (uint64_t)in->dims[in->rank - 1];
   if ((offset.n > 1 && offset.n != features) || (scale.n > 1 && scale.n != features))
-    return tl_eval_fail(x, "%llu offsets and %llu scales for %llu features",
+    return tl_eval_fail(ctx, "%llu offsets and %llu scales for %llu features",
                         (unsigned long long)offset.n, (unsigned long long)scale.n,
                         (unsigned long long)features);
-  TL_TRY(tl_eval_result_like(x, 0, TL_DTYPE_F32, in, &out));
+  TL_TRY(tl_eval_result_like(ctx, 0, TL_DTYPE_F32, in, &out));
   for (uint64_t i = 0; i < in->n; i++) {
     const uint64_t k = i % features;
     double v = tl_ml_number(in, i);

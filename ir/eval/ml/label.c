@@ -63,10 +63,10 @@ static int compare_entries(const void *a, const void *b) {
 }
 
 /* The entries remember their places, which lead to the values. */
-static tl_status sort_keys(tl_eval *x, lookup *l) {
-  l->sorted = tl_eval_scratch(x, l->keys->n, sizeof *l->sorted);
+static tl_status sort_keys(tl_eval *ctx, lookup *l) {
+  l->sorted = tl_eval_scratch(ctx, l->keys->n, sizeof *l->sorted);
   if (!l->sorted)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (uint64_t i = 0; i < l->keys->n; i++)
     l->sorted[i] = read_entry(l->keys, i);
   qsort(l->sorted, l->keys->n, sizeof *l->sorted, compare_entries);
@@ -98,61 +98,61 @@ static void release(lookup *l) {
 
 /* Makes a tensor of an attribute, list or single. *out stays as it is when the attribute is not
  * set, or when *out is set already. The caller releases it. */
-static tl_status list_of(tl_eval *x, const tl_attr *a, tl_host **out) {
+static tl_status list_of(tl_eval *ctx, const tl_attr *a, tl_host **out) {
   const int64_t n = a && tl_attr_kind_is_list((tl_attr_kind)a->kind) ? a->count : 1;
   if (!a || *out || n == 0)
     return TL_OK;
   switch ((tl_attr_kind)a->kind) {
   case TL_ATTR_TENSOR:
-    *out = tl_host_from_tensor(x->heap, x->m, tl_tensor_get(x->m, a->u.t));
-    return *out ? TL_OK : tl_eval_no_memory(x);
+    *out = tl_host_from_tensor(ctx->heap, ctx->m, tl_tensor_get(ctx->m, a->u.t));
+    return *out ? TL_OK : tl_eval_no_memory(ctx);
   case TL_ATTR_INT:
-  case TL_ATTR_INTS: *out = tl_host_new(x->heap, TL_DTYPE_I64, 1, &n); break;
+  case TL_ATTR_INTS: *out = tl_host_new(ctx->heap, TL_DTYPE_I64, 1, &n); break;
   case TL_ATTR_FLOAT:
-  case TL_ATTR_FLOATS: *out = tl_host_new(x->heap, TL_DTYPE_F32, 1, &n); break;
-  default: *out = tl_host_new(x->heap, TL_DTYPE_STRING, 1, &n);
+  case TL_ATTR_FLOATS: *out = tl_host_new(ctx->heap, TL_DTYPE_F32, 1, &n); break;
+  default: *out = tl_host_new(ctx->heap, TL_DTYPE_STRING, 1, &n);
   }
   if (!*out)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (int64_t i = 0; i < n; i++)
     switch ((tl_attr_kind)a->kind) {
     case TL_ATTR_INT: ((int64_t *)(*out)->data)[i] = a->u.i; break;
     case TL_ATTR_INTS: ((int64_t *)(*out)->data)[i] = a->u.is[i]; break;
     case TL_ATTR_FLOAT: ((float *)(*out)->data)[i] = a->u.f; break;
     case TL_ATTR_FLOATS: ((float *)(*out)->data)[i] = a->u.fs[i]; break;
-    case TL_ATTR_STRING: ((tl_sv *)(*out)->data)[i] = tl_sym(x->m, a->u.s); break;
-    default: ((tl_sv *)(*out)->data)[i] = tl_sym(x->m, a->u.ids[i]);
+    case TL_ATTR_STRING: ((tl_sv *)(*out)->data)[i] = tl_sym(ctx->m, a->u.s); break;
+    default: ((tl_sv *)(*out)->data)[i] = tl_sym(ctx->m, a->u.ids[i]);
     }
   return TL_OK;
 }
 
 /* Takes the first attribute of a list of names that is set. */
-static tl_status first_list(tl_eval *x, const tl_symbol *names, uint32_t n, tl_host **out) {
+static tl_status first_list(tl_eval *ctx, const tl_symbol *names, uint32_t n, tl_host **out) {
   for (uint32_t i = 0; i < n; i++)
-    TL_TRY(list_of(x, tl_node_attr(x->m, x->node, names[i]), out));
+    TL_TRY(list_of(ctx, tl_node_attr(ctx->m, ctx->node, names[i]), out));
   return TL_OK;
 }
 
 /* Makes the numbers 0 .. n-1. */
-static tl_status positions(tl_eval *x, uint64_t n, tl_host **out) {
+static tl_status positions(tl_eval *ctx, uint64_t n, tl_host **out) {
   const int64_t dim = (int64_t)n;
-  *out = tl_host_new(x->heap, TL_DTYPE_I64, 1, &dim);
+  *out = tl_host_new(ctx->heap, TL_DTYPE_I64, 1, &dim);
   for (uint64_t i = 0; *out && i < n; i++)
     ((int64_t *)(*out)->data)[i] = (int64_t)i;
-  return *out ? TL_OK : tl_eval_no_memory(x);
+  return *out ? TL_OK : tl_eval_no_memory(ctx);
 }
 
 /* Reads the default that goes with the type of the values. */
-static tl_status read_fallback(tl_eval *x, lookup *l) {
+static tl_status read_fallback(tl_eval *ctx, lookup *l) {
   tl_symbol name = is_text(l->values)                              ? TL_SYM_default_string
                    : tl_dtype_is_float((tl_dtype)l->values->dtype) ? TL_SYM_default_float
                                                                    : TL_SYM_default_int64;
-  const tl_attr *tensor = tl_node_attr(x->m, x->node, TL_SYM_default_tensor);
-  TL_TRY(list_of(x, tensor, &l->fallback));
+  const tl_attr *tensor = tl_node_attr(ctx->m, ctx->node, TL_SYM_default_tensor);
+  TL_TRY(list_of(ctx, tensor, &l->fallback));
   if (l->fallback && (l->fallback->n != 1 || l->fallback->dtype != l->values->dtype))
-    return tl_eval_fail(x, "default_tensor must be one %s",
+    return tl_eval_fail(ctx, "default_tensor must be one %s",
                         tl_dtype_get((tl_dtype)l->values->dtype)->name);
-  return list_of(x, tl_node_attr_or_default(x->m, x->node, name), &l->fallback);
+  return list_of(ctx, tl_node_attr_or_default(ctx->m, ctx->node, name), &l->fallback);
 }
 
 /* ---- mapping -------------------------------------------------------------------------------- */
@@ -186,22 +186,22 @@ static void copy_element(const tl_host *from, uint64_t at, tl_host *to, uint64_t
 }
 
 /* Maps every element, or gives the default where no key matches. */
-static tl_status map_all(tl_eval *x, lookup *l) {
-  const tl_host *in = tl_eval_in(x, 0);
+static tl_status map_all(tl_eval *ctx, lookup *l) {
+  const tl_host *in = tl_eval_in(ctx, 0);
   tl_host *out;
   if (!l->keys || !l->values || l->keys->n != l->values->n)
-    return tl_eval_fail(x, "keys and values are missing or differ in length");
+    return tl_eval_fail(ctx, "keys and values are missing or differ in length");
   if (!same_kind(in, l->keys))
-    return tl_eval_fail(x, "the keys are %s, the data are %s",
+    return tl_eval_fail(ctx, "the keys are %s, the data are %s",
                         tl_dtype_get((tl_dtype)l->keys->dtype)->name,
                         tl_dtype_get((tl_dtype)in->dtype)->name);
   if (!is_mapped(l->keys) || !is_mapped(l->values))
-    return tl_eval_unsupported(x, "keys of type %s and values of type %s",
+    return tl_eval_unsupported(ctx, "keys of type %s and values of type %s",
                                tl_dtype_get((tl_dtype)l->keys->dtype)->name,
                                tl_dtype_get((tl_dtype)l->values->dtype)->name);
-  TL_TRY(read_fallback(x, l));
-  TL_TRY(sort_keys(x, l));
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)l->values->dtype, in, &out));
+  TL_TRY(read_fallback(ctx, l));
+  TL_TRY(sort_keys(ctx, l));
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)l->values->dtype, in, &out));
   for (uint64_t i = 0; i < in->n; i++) {
     entry key = read_entry(in, i);
     int64_t at = find(l, &key);
@@ -212,37 +212,37 @@ static tl_status map_all(tl_eval *x, lookup *l) {
 
 /* Reads the lists of version 1 (classes_strings) and of CategoryMapper: names to positions and
  * back, depending on the operand's type. */
-static tl_status read_classes(tl_eval *x, lookup *l) {
+static tl_status read_classes(tl_eval *ctx, lookup *l) {
   static const tl_symbol names[] = {TL_SYM_classes_strings, TL_SYM_cats_strings};
-  tl_host **texts = is_text(tl_eval_in(x, 0)) ? &l->keys : &l->values;
-  tl_host **numbers = is_text(tl_eval_in(x, 0)) ? &l->values : &l->keys;
-  TL_TRY(first_list(x, names, 2, texts));
-  TL_TRY(list_of(x, tl_node_attr(x->m, x->node, TL_SYM_cats_int64s), numbers));
-  if (*texts && !*numbers && tl_node_attr(x->m, x->node, TL_SYM_classes_strings))
-    TL_TRY(positions(x, (*texts)->n, numbers));
+  tl_host **texts = is_text(tl_eval_in(ctx, 0)) ? &l->keys : &l->values;
+  tl_host **numbers = is_text(tl_eval_in(ctx, 0)) ? &l->values : &l->keys;
+  TL_TRY(first_list(ctx, names, 2, texts));
+  TL_TRY(list_of(ctx, tl_node_attr(ctx->m, ctx->node, TL_SYM_cats_int64s), numbers));
+  if (*texts && !*numbers && tl_node_attr(ctx->m, ctx->node, TL_SYM_classes_strings))
+    TL_TRY(positions(ctx, (*texts)->n, numbers));
   return TL_OK;
 }
 
 /* Tensors come first, then strings, integers and floats. */
-static tl_status read_lookup(tl_eval *x, lookup *l) {
+static tl_status read_lookup(tl_eval *ctx, lookup *l) {
   static const tl_symbol keys[] = {TL_SYM_keys_tensor, TL_SYM_keys_strings, TL_SYM_keys_int64s,
                                    TL_SYM_keys_floats};
   static const tl_symbol values[] = {TL_SYM_values_tensor, TL_SYM_values_strings,
                                      TL_SYM_values_int64s, TL_SYM_values_floats};
-  TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
-  TL_TRY(first_list(x, keys, 4, &l->keys));
-  TL_TRY(first_list(x, values, 4, &l->values));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK));
+  TL_TRY(first_list(ctx, keys, 4, &l->keys));
+  TL_TRY(first_list(ctx, values, 4, &l->values));
   if (!l->keys && !l->values)
-    TL_TRY(read_classes(x, l));
+    TL_TRY(read_classes(ctx, l));
   return TL_OK;
 }
 
 /* LabelEncoder, and CategoryMapper, whose categories are the two lists. */
-tl_status tl_eval_ml_label(tl_eval *x) {
+tl_status tl_eval_ml_label(tl_eval *ctx) {
   lookup l = {0};
-  tl_status status = read_lookup(x, &l);
+  tl_status status = read_lookup(ctx, &l);
   if (status == TL_OK)
-    status = map_all(x, &l);
+    status = map_all(ctx, &l);
   release(&l);
   return status;
 }
@@ -250,14 +250,14 @@ tl_status tl_eval_ml_label(tl_eval *x) {
 /* ---- OneHotEncoder -------------------------------------------------------------------------- */
 
 /* Sets 1 where a category matches; a row without a match is all 0, or an error. */
-static tl_status mark(tl_eval *x, const lookup *l) {
-  const tl_host *in = tl_eval_in(x, 0);
-  const bool zeros = tl_eval_int(x, TL_SYM_zeros, 1) != 0;
+static tl_status mark(tl_eval *ctx, const lookup *l) {
+  const tl_host *in = tl_eval_in(ctx, 0);
+  const bool zeros = tl_eval_int(ctx, TL_SYM_zeros, 1) != 0;
   int64_t dims[TL_MAX_RANK];
   tl_host *out;
   memcpy(dims, in->dims, (size_t)in->rank * sizeof *dims);
   dims[in->rank] = (int64_t)l->keys->n;
-  TL_TRY(tl_eval_result(x, 0, TL_DTYPE_F32, in->rank + 1, dims, &out));
+  TL_TRY(tl_eval_result(ctx, 0, TL_DTYPE_F32, in->rank + 1, dims, &out));
   if (out->n)
     memset(out->data, 0, out->bytes);
   for (uint64_t i = 0; i < in->n; i++) {
@@ -266,25 +266,25 @@ static tl_status mark(tl_eval *x, const lookup *l) {
       key = (entry){.integer = tl_host_int_at(in, i)};
     int64_t at = find(l, &key);
     if (at < 0 && !zeros)
-      return tl_eval_fail(x, "element %llu is none of the categories", (unsigned long long)i);
+      return tl_eval_fail(ctx, "element %llu is none of the categories", (unsigned long long)i);
     if (at >= 0)
       ((float *)out->data)[i * l->keys->n + (uint64_t)at] = 1.0f;
   }
   return TL_OK;
 }
 
-tl_status tl_eval_ml_one_hot(tl_eval *x) {
+tl_status tl_eval_ml_one_hot(tl_eval *ctx) {
   lookup l = {0};
-  TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK - 1));
-  const bool text = is_text(tl_eval_in(x, 0));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK - 1));
+  const bool text = is_text(tl_eval_in(ctx, 0));
   tl_symbol name = text ? TL_SYM_cats_strings : TL_SYM_cats_int64s;
-  tl_status status = list_of(x, tl_node_attr(x->m, x->node, name), &l.keys);
+  tl_status status = list_of(ctx, tl_node_attr(ctx->m, ctx->node, name), &l.keys);
   if (status == TL_OK && !l.keys)
-    status = tl_eval_fail(x, "there are no categories for %s", text ? "strings" : "numbers");
+    status = tl_eval_fail(ctx, "there are no categories for %s", text ? "strings" : "numbers");
   if (status == TL_OK)
-    status = sort_keys(x, &l);
+    status = sort_keys(ctx, &l);
   if (status == TL_OK)
-    status = mark(x, &l);
+    status = mark(ctx, &l);
   release(&l);
   return status;
 }

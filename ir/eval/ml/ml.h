@@ -15,7 +15,7 @@ typedef struct tl_ml_rows {
 } tl_ml_rows;
 
 /* Reads operand i, of rank 1 or 2, as rows. */
-tl_status tl_ml_read_rows(tl_eval *x, uint32_t i, tl_ml_rows *out) TL_NODISCARD;
+tl_status tl_ml_read_rows(tl_eval *ctx, uint32_t i, tl_ml_rows *out) TL_NODISCARD;
 
 /* Returns element i of a tensor of numbers. */
 static inline double tl_ml_number(const tl_host *t, uint64_t i) {
@@ -35,7 +35,7 @@ typedef struct tl_ml_list {
 
 /* Reads attribute `floats`, or `tensor` when that is not set, as doubles in scratch; 0 for either
  * means none. n is 0 when neither is set. */
-tl_status tl_ml_read_floats(tl_eval *x, tl_symbol floats, tl_symbol tensor,
+tl_status tl_ml_read_floats(tl_eval *ctx, tl_symbol floats, tl_symbol tensor,
                             tl_ml_list *out) TL_NODISCARD;
 
 /* The values of post_transform. */
@@ -48,7 +48,7 @@ typedef enum tl_ml_transform {
 } tl_ml_transform;
 
 /* Reads the attribute post_transform, a name. TL_UNSUPPORTED for one that is not known. */
-tl_status tl_ml_read_transform(tl_eval *x, tl_ml_transform *out) TL_NODISCARD;
+tl_status tl_ml_read_transform(tl_eval *ctx, tl_ml_transform *out) TL_NODISCARD;
 /* Transforms the scores of a row. A row of one score takes PROBIT only, as ONNX Runtime does. */
 void tl_ml_apply_transform(tl_ml_transform transform, double *scores, uint64_t n);
 
@@ -70,13 +70,13 @@ typedef struct tl_ml_labels {
 } tl_ml_labels;
 
 /* Reads the labels from two attributes, of which at most one may be set. TL_INVALID_MODEL. */
-tl_status tl_ml_read_labels(tl_eval *x, tl_symbol strings, tl_symbol ints,
+tl_status tl_ml_read_labels(tl_eval *ctx, tl_symbol strings, tl_symbol ints,
                             tl_ml_labels *out) TL_NODISCARD;
 /* Makes result 0 for the labels: [rows] of strings or i64. */
-tl_status tl_ml_make_labels(tl_eval *x, const tl_ml_labels *labels, int64_t rows,
+tl_status tl_ml_make_labels(tl_eval *ctx, const tl_ml_labels *labels, int64_t rows,
                             tl_host **out) TL_NODISCARD;
 /* Sets the label of a row to that of class `which`; without labels, to the number itself. */
-void tl_ml_set_label(tl_eval *x, const tl_ml_labels *labels, tl_host *t, uint64_t row,
+void tl_ml_set_label(tl_eval *ctx, const tl_ml_labels *labels, tl_host *t, uint64_t row,
                      uint64_t which);
 
 /* Returns the index of the largest score, the first of equals; n > 0. */

@@ -93,31 +93,31 @@ static void score_rows(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* Rows are independent and go to several threads. */
-static tl_status score_all(tl_eval *x, ensemble *e) {
+static tl_status score_all(tl_eval *ctx, ensemble *e) {
   const uint64_t rows = (uint64_t)e->in.n;
-  e->scores = tl_eval_scratch(x, rows, (size_t)e->targets * sizeof *e->scores);
-  e->seen = tl_eval_scratch(x, rows, (size_t)e->targets);
+  e->scores = tl_eval_scratch(ctx, rows, (size_t)e->targets * sizeof *e->scores);
+  e->seen = tl_eval_scratch(ctx, rows, (size_t)e->targets);
   if (!e->scores || !e->seen)
-    return tl_eval_no_memory(x);
-  tl_eval_for(x, rows, 16, score_rows, e);
+    return tl_eval_no_memory(ctx);
+  tl_eval_for(ctx, rows, 16, score_rows, e);
   return TL_OK;
 }
 
 /* ---- regressors ----------------------------------------------------------------------------- */
 
-static tl_status read_targets(tl_eval *x, ensemble *e) {
-  int64_t n = tl_eval_int(x, TL_SYM_n_targets, 1);
+static tl_status read_targets(tl_eval *ctx, ensemble *e) {
+  int64_t n = tl_eval_int(ctx, TL_SYM_n_targets, 1);
   if (n < 1 || n > INT32_MAX)
-    return tl_eval_fail(x, "n_targets is %lld", (long long)n);
+    return tl_eval_fail(ctx, "n_targets is %lld", (long long)n);
   e->targets = (uint64_t)n;
   return TL_OK;
 }
 
 /* Transforms need a whole row, so they come after all votes. */
-static tl_status put_scores(tl_eval *x, ensemble *e, uint32_t i, tl_dtype dtype) {
+static tl_status put_scores(tl_eval *ctx, ensemble *e, uint32_t i, tl_dtype dtype) {
   const int64_t dims[2] = {e->in.n, (int64_t)e->targets};
-  TL_TRY(tl_eval_result(x, i, dtype, 2, dims, &e->out));
-  TL_TRY(score_all(x, e));
+  TL_TRY(tl_eval_result(ctx, i, dtype, 2, dims, &e->out));
+  TL_TRY(score_all(ctx, e));
   for (int64_t row = 0; row < e->in.n; row++)
     tl_ml_apply_transform(e->transform, e->scores + row * dims[1], e->targets);
   for (uint64_t k = 0; k < e->out->n; k++)
@@ -129,49 +129,49 @@ static tl_status put_scores(tl_eval *x, ensemble *e, uint32_t i, tl_dtype dtype)
 }
 
 /* One value for two targets is that of a binary classifier. */
-static tl_status read_base(tl_eval *x, ensemble *e) {
-  TL_TRY(tl_ml_read_floats(x, TL_SYM_base_values, TL_SYM_base_values_as_tensor, &e->base));
+static tl_status read_base(tl_eval *ctx, ensemble *e) {
+  TL_TRY(tl_ml_read_floats(ctx, TL_SYM_base_values, TL_SYM_base_values_as_tensor, &e->base));
   if (e->base.n == 0 || e->base.n == e->targets || (e->base.n == 1 && e->targets == 2))
     return TL_OK;
-  return tl_eval_fail(x, "base_values has %llu elements for %llu targets",
+  return tl_eval_fail(ctx, "base_values has %llu elements for %llu targets",
                       (unsigned long long)e->base.n, (unsigned long long)e->targets);
 }
 
-tl_status tl_eval_ml_tree_regressor(tl_eval *x) {
+tl_status tl_eval_ml_tree_regressor(tl_eval *ctx) {
   static const char *const names[] = {"AVERAGE", "SUM", "MIN", "MAX"};
   const tl_vote_names votes = {TL_SYM_target_treeids, TL_SYM_target_nodeids, TL_SYM_target_ids,
                                TL_SYM_target_weights, TL_SYM_target_weights_as_tensor};
   ensemble e = {.how = SUM};
-  tl_sv how = tl_eval_string(x, TL_SYM_aggregate_function);
+  tl_sv how = tl_eval_string(ctx, TL_SYM_aggregate_function);
   int found = how.n ? -1 : SUM;
   for (int i = 0; i < 4; i++)
     if (tl_sv_is(how, names[i]))
       found = i;
   if (found < 0)
-    return tl_eval_unsupported(x, "aggregate_function '%.*s'", TL_SV_ARG(how));
+    return tl_eval_unsupported(ctx, "aggregate_function '%.*s'", TL_SV_ARG(how));
   e.how = (aggregate)found;
-  TL_TRY(read_targets(x, &e));
-  TL_TRY(tl_ml_read_rows(x, 0, &e.in));
-  TL_TRY(tl_ml_read_transform(x, &e.transform));
-  TL_TRY(read_base(x, &e));
-  TL_TRY(tl_forest_read(x, &votes, e.in.features, e.targets, &e.forest));
-  return put_scores(x, &e, 0, TL_DTYPE_F32);
+  TL_TRY(read_targets(ctx, &e));
+  TL_TRY(tl_ml_read_rows(ctx, 0, &e.in));
+  TL_TRY(tl_ml_read_transform(ctx, &e.transform));
+  TL_TRY(read_base(ctx, &e));
+  TL_TRY(tl_forest_read(ctx, &votes, e.in.features, e.targets, &e.forest));
+  return put_scores(ctx, &e, 0, TL_DTYPE_F32);
 }
 
 /* TreeEnsemble. `wide`: f16 data arrive as f32. */
-tl_status tl_eval_ml_tree(tl_eval *x) {
+tl_status tl_eval_ml_tree(tl_eval *ctx) {
   ensemble e = {.how = SUM};
-  int64_t how = tl_eval_int(x, TL_SYM_aggregate_function, SUM);
-  int64_t transform = tl_eval_int(x, TL_SYM_post_transform, TL_ML_NONE);
+  int64_t how = tl_eval_int(ctx, TL_SYM_aggregate_function, SUM);
+  int64_t transform = tl_eval_int(ctx, TL_SYM_post_transform, TL_ML_NONE);
   if (how < AVERAGE || how > MAX || transform < TL_ML_NONE || transform > TL_ML_PROBIT)
-    return tl_eval_fail(x, "aggregate_function %lld or post_transform %lld is not known",
+    return tl_eval_fail(ctx, "aggregate_function %lld or post_transform %lld is not known",
                         (long long)how, (long long)transform);
   e.how = (aggregate)how;
   e.transform = (tl_ml_transform)transform;
-  TL_TRY(read_targets(x, &e));
-  TL_TRY(tl_ml_read_rows(x, 0, &e.in));
-  TL_TRY(tl_forest_read_joint(x, e.in.features, e.targets, &e.forest));
-  return put_scores(x, &e, 0, (tl_dtype)e.in.t->dtype);
+  TL_TRY(read_targets(ctx, &e));
+  TL_TRY(tl_ml_read_rows(ctx, 0, &e.in));
+  TL_TRY(tl_forest_read_joint(ctx, e.in.features, e.targets, &e.forest));
+  return put_scores(ctx, &e, 0, (tl_dtype)e.in.t->dtype);
 }
 
 /* ---- classifier ----------------------------------------------------------------------------- */
@@ -204,44 +204,44 @@ static binary find_binary(const ensemble *e) {
 }
 
 /* The scores before the transform choose the label. */
-static void classify_row(tl_eval *x, const ensemble *e, const binary *b, const tl_ml_labels *labels,
-                         tl_host *y, uint64_t row) {
+static void classify_row(tl_eval *ctx, const ensemble *e, const binary *b,
+                         const tl_ml_labels *labels, tl_host *y, uint64_t row) {
   double *scores = e->scores + row * e->targets;
   if (b->is) {
     scores[b->target] += b->base;
-    tl_ml_set_label(x, labels, y, row, scores[b->target] > b->threshold ? 1 : 0);
+    tl_ml_set_label(ctx, labels, y, row, scores[b->target] > b->threshold ? 1 : 0);
     if (b->target == 0)
       tl_ml_make_pair(e->transform, b->pair, scores);
     else
       tl_ml_apply_transform(e->transform, scores, e->targets);
   } else {
-    tl_ml_set_label(x, labels, y, row, tl_ml_largest(scores, e->targets));
+    tl_ml_set_label(ctx, labels, y, row, tl_ml_largest(scores, e->targets));
     tl_ml_apply_transform(e->transform, scores, e->targets);
   }
   for (uint64_t t = 0; t < e->targets; t++)
     ((float *)e->out->data)[row * e->targets + t] = (float)scores[t];
 }
 
-tl_status tl_eval_ml_tree_classifier(tl_eval *x) {
+tl_status tl_eval_ml_tree_classifier(tl_eval *ctx) {
   const tl_vote_names votes = {TL_SYM_class_treeids, TL_SYM_class_nodeids, TL_SYM_class_ids,
                                TL_SYM_class_weights, TL_SYM_class_weights_as_tensor};
   ensemble e = {.how = SUM};
   tl_ml_labels labels;
   tl_host *y;
-  TL_TRY(tl_ml_read_labels(x, TL_SYM_classlabels_strings, TL_SYM_classlabels_int64s, &labels));
+  TL_TRY(tl_ml_read_labels(ctx, TL_SYM_classlabels_strings, TL_SYM_classlabels_int64s, &labels));
   if (labels.n == 0)
-    return tl_eval_fail(x, "the classifier has no labels");
+    return tl_eval_fail(ctx, "the classifier has no labels");
   e.targets = labels.n;
-  TL_TRY(tl_ml_read_rows(x, 0, &e.in));
-  TL_TRY(tl_ml_read_transform(x, &e.transform));
-  TL_TRY(read_base(x, &e));
-  TL_TRY(tl_forest_read(x, &votes, e.in.features, e.targets, &e.forest));
+  TL_TRY(tl_ml_read_rows(ctx, 0, &e.in));
+  TL_TRY(tl_ml_read_transform(ctx, &e.transform));
+  TL_TRY(read_base(ctx, &e));
+  TL_TRY(tl_forest_read(ctx, &votes, e.in.features, e.targets, &e.forest));
   const int64_t dims[2] = {e.in.n, (int64_t)e.targets};
-  TL_TRY(tl_ml_make_labels(x, &labels, e.in.n, &y));
-  TL_TRY(tl_eval_result(x, 1, TL_DTYPE_F32, 2, dims, &e.out));
-  TL_TRY(score_all(x, &e));
+  TL_TRY(tl_ml_make_labels(ctx, &labels, e.in.n, &y));
+  TL_TRY(tl_eval_result(ctx, 1, TL_DTYPE_F32, 2, dims, &e.out));
+  TL_TRY(score_all(ctx, &e));
   const binary b = find_binary(&e);
   for (uint64_t row = 0; row < y->n; row++)
-    classify_row(x, &e, &b, &labels, y, row);
+    classify_row(ctx, &e, &b, &labels, y, row);
   return TL_OK;
 }

@@ -60,13 +60,13 @@ typedef struct tl_vote_names {
 /* Reads the forest of TreeEnsembleClassifier and TreeEnsembleRegressor. Afterwards every child
  * exists, nothing forms a cycle, features are below `features` and targets below `targets`.
  * TL_INVALID_MODEL. */
-tl_status tl_forest_read(tl_eval *x, const tl_vote_names *names, int64_t features, uint64_t targets,
-                         tl_forest *out) TL_NODISCARD;
+tl_status tl_forest_read(tl_eval *ctx, const tl_vote_names *names, int64_t features,
+                         uint64_t targets, tl_forest *out) TL_NODISCARD;
 /* Reads the forest of TreeEnsemble, with the same guarantees. */
-tl_status tl_forest_read_joint(tl_eval *x, int64_t features, uint64_t targets,
+tl_status tl_forest_read_joint(tl_eval *ctx, int64_t features, uint64_t targets,
                                tl_forest *out) TL_NODISCARD;
 
 /* Checks what both need: bounds of children and features, no cycles. */
-tl_status tl_forest_check(tl_eval *x, const tl_forest *f, int64_t features) TL_NODISCARD;
+tl_status tl_forest_check(tl_eval *ctx, const tl_forest *f, int64_t features) TL_NODISCARD;
 
 #endif

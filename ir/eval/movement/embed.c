@@ -65,45 +65,46 @@ static void embed_line(void *user, uint64_t line, void *cells, uint64_t n, void 
 
 /* Finds the row of table k for each place. ids: [B,S] or [1,S]; NULL: the position in the
  * sequence. */
-static tl_status find_rows(tl_eval *x, embedding *e, int k, const tl_host *ids) {
-  const tl_host *first = tl_eval_in(x, 0);
+static tl_status find_rows(tl_eval *ctx, embedding *e, int k, const tl_host *ids) {
+  const tl_host *first = tl_eval_in(ctx, 0);
   uint64_t length = (uint64_t)first->dims[1], n = first->n;
   int64_t limit = e->tables[k].t->dims[0];
-  int64_t *rows = tl_eval_scratch(x, n, sizeof *rows);
+  int64_t *rows = tl_eval_scratch(ctx, n, sizeof *rows);
   if (!rows)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   if (ids && ids->n != n && ids->n != length)
-    return tl_eval_fail(x, "there are %llu ids for %llu places", (unsigned long long)ids->n,
+    return tl_eval_fail(ctx, "there are %llu ids for %llu places", (unsigned long long)ids->n,
                         (unsigned long long)n);
   for (uint64_t i = 0; i < n; i++) {
     rows[i] = ids ? tl_host_int_at(ids, i % ids->n) : (int64_t)(i % length);
     if (rows[i] < 0 || rows[i] >= limit)
-      return tl_eval_fail(x, "id %lld is outside a table of %lld rows", (long long)rows[i],
+      return tl_eval_fail(ctx, "id %lld is outside a table of %lld rows", (long long)rows[i],
                           (long long)limit);
   }
   e->rows[k] = rows;
   return TL_OK;
 }
 
-static tl_status check_tables(tl_eval *x, embedding *e) {
-  TL_TRY(tl_eval_need_rank(x, 0, 2, 2));
+static tl_status check_tables(tl_eval *ctx, embedding *e) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 2, 2));
   for (int k = 0; k < TABLES; k++)
     if (e->tables[k].t &&
         (e->tables[k].t->rank != 2 || e->tables[k].t->dims[1] != e->tables[WORD].t->dims[1]))
-      return tl_eval_fail(x, "the tables must be matrices of one width");
+      return tl_eval_fail(ctx, "the tables must be matrices of one width");
   e->width = (uint64_t)e->tables[WORD].t->dims[1];
   if (e->gamma.t->n != e->width || e->beta.t->n != e->width)
-    return tl_eval_fail(x, "gamma and beta must have %llu elements", (unsigned long long)e->width);
+    return tl_eval_fail(ctx, "gamma and beta must have %llu elements",
+                        (unsigned long long)e->width);
   return TL_OK;
 }
 
 /* Makes result 1: for each sequence, how many elements of its mask are 1; 0 without a mask. */
-static tl_status count_masks(tl_eval *x, const tl_host *mask) {
-  const tl_host *ids = tl_eval_in(x, 0);
+static tl_status count_masks(tl_eval *ctx, const tl_host *mask) {
+  const tl_host *ids = tl_eval_in(ctx, 0);
   tl_host *out;
-  TL_TRY(tl_eval_result(x, 1, TL_DTYPE_I32, 1, ids->dims, &out));
+  TL_TRY(tl_eval_result(ctx, 1, TL_DTYPE_I32, 1, ids->dims, &out));
   if (mask && mask->n != ids->n)
-    return tl_eval_fail(x, "mask and input_ids differ in size");
+    return tl_eval_fail(ctx, "mask and input_ids differ in size");
   uint64_t length = (uint64_t)ids->dims[1];
   for (uint64_t b = 0; b < out->n; b++) {
     int32_t set = 0;
@@ -114,60 +115,60 @@ static tl_status count_masks(tl_eval *x, const tl_host *mask) {
   return TL_OK;
 }
 
-static tl_status run_embedding(tl_eval *x, embedding *e, const tl_host *positions,
+static tl_status run_embedding(tl_eval *ctx, embedding *e, const tl_host *positions,
                                const tl_host *mask) {
-  TL_TRY(check_tables(x, e));
-  const tl_host *ids = tl_eval_in(x, 0);
+  TL_TRY(check_tables(ctx, e));
+  const tl_host *ids = tl_eval_in(ctx, 0);
   int64_t dims[3] = {ids->dims[0], ids->dims[1], (int64_t)e->width};
   tl_dtype dtype = e->tables[WORD].t->dtype == TL_DTYPE_F64 ? TL_DTYPE_F64 : TL_DTYPE_F32;
-  if (e->tables[SEGMENT].t && !tl_eval_in(x, 1))
-    return tl_eval_fail(x, "there is a segment table, but there are no segment ids");
-  TL_TRY(find_rows(x, e, WORD, ids));
-  TL_TRY(find_rows(x, e, POSITION, positions));
+  if (e->tables[SEGMENT].t && !tl_eval_in(ctx, 1))
+    return tl_eval_fail(ctx, "there is a segment table, but there are no segment ids");
+  TL_TRY(find_rows(ctx, e, WORD, ids));
+  TL_TRY(find_rows(ctx, e, POSITION, positions));
   if (e->tables[SEGMENT].t)
-    TL_TRY(find_rows(x, e, SEGMENT, tl_eval_in(x, 1)));
-  TL_TRY(tl_eval_result(x, 0, dtype, 3, dims, &e->out));
-  TL_TRY(count_masks(x, mask));
-  if (tl_eval_wants(x, 2))
-    TL_TRY(tl_eval_result(x, 2, dtype, 3, dims, &e->sum));
+    TL_TRY(find_rows(ctx, e, SEGMENT, tl_eval_in(ctx, 1)));
+  TL_TRY(tl_eval_result(ctx, 0, dtype, 3, dims, &e->out));
+  TL_TRY(count_masks(ctx, mask));
+  if (tl_eval_wants(ctx, 2))
+    TL_TRY(tl_eval_result(ctx, 2, dtype, 3, dims, &e->sum));
   if (!e->out->n)
     return TL_OK;
   /* tl_eval_lines loads lines of an operand, and there is none of this shape: the result itself
    * serves, so its bytes must be initialized */
   memset(e->out->data, 0, e->out->bytes);
-  return tl_eval_lines(x, e->out, (tl_lines){ids->n, e->width, 1}, e->out,
+  return tl_eval_lines(ctx, e->out, (tl_lines){ids->n, e->width, 1}, e->out,
                        (tl_line_work){embed_line, e, e->width});
 }
 
 /* Operand 4, the segment table, is optional. */
-static tl_status take_tables(tl_eval *x, embedding *e) {
-  e->epsilon = (double)tl_eval_float(x, TL_SYM_epsilon, 1e-12f);
+static tl_status take_tables(tl_eval *ctx, embedding *e) {
+  e->epsilon = (double)tl_eval_float(ctx, TL_SYM_epsilon, 1e-12f);
   for (uint32_t i = 2; i < 7; i++) {
     if (i != 4)
-      TL_TRY(tl_eval_need_rank(x, i, i < 4 ? 2 : 1, 2));
+      TL_TRY(tl_eval_need_rank(ctx, i, i < 4 ? 2 : 1, 2));
     table *to = i < 5 ? &e->tables[i - 2] : i == 5 ? &e->gamma : &e->beta;
-    to->t = tl_eval_in(x, i);
+    to->t = tl_eval_in(ctx, i);
   }
   return TL_OK;
 }
 
 /* input_ids, segment_ids, three tables, gamma, beta, mask, position_ids. */
-tl_status tl_eval_embed_layer_norm(tl_eval *x) {
+tl_status tl_eval_embed_layer_norm(tl_eval *ctx) {
   embedding e = {0};
-  TL_TRY(take_tables(x, &e));
-  return run_embedding(x, &e, tl_eval_in(x, 8), tl_eval_in(x, 7));
+  TL_TRY(take_tables(ctx, &e));
+  return run_embedding(ctx, &e, tl_eval_in(ctx, 8), tl_eval_in(ctx, 7));
 }
 
 /* The form with 8-bit tables: operands 0 to 7 as above, then five scales, then five zero points. */
-tl_status tl_eval_q_embed_layer_norm(tl_eval *x) {
+tl_status tl_eval_q_embed_layer_norm(tl_eval *ctx) {
   embedding e = {0};
-  TL_TRY(take_tables(x, &e));
+  TL_TRY(take_tables(ctx, &e));
   table *const all[] = {&e.tables[0], &e.tables[1], &e.tables[2], &e.gamma, &e.beta};
   for (uint32_t i = 0; i < 5; i++) {
     int64_t zero;
-    TL_TRY(tl_eval_operand_float(x, 8 + i, 1, &all[i]->scale));
-    TL_TRY(tl_eval_operand_int(x, 13 + i, 0, &zero));
+    TL_TRY(tl_eval_operand_float(ctx, 8 + i, 1, &all[i]->scale));
+    TL_TRY(tl_eval_operand_int(ctx, 13 + i, 0, &zero));
     all[i]->zero = (double)zero;
   }
-  return run_embedding(x, &e, NULL, tl_eval_in(x, 7));
+  return run_embedding(ctx, &e, NULL, tl_eval_in(ctx, 7));
 }

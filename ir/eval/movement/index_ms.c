@@ -8,16 +8,16 @@
 /* ---- RemovePadding, RestorePadding ---------------------------------------------------------- */
 
 /* Reads how many tokens each sequence has, at most `length`. */
-static tl_status token_counts(tl_eval *x, int64_t batch, int64_t length, tl_int_list *out,
+static tl_status token_counts(tl_eval *ctx, int64_t batch, int64_t length, tl_int_list *out,
                               int64_t *total) {
-  TL_TRY(tl_eval_need_rank(x, 1, 1, 1));
-  TL_TRY(tl_eval_operand_ints(x, 1, out));
+  TL_TRY(tl_eval_need_rank(ctx, 1, 1, 1));
+  TL_TRY(tl_eval_operand_ints(ctx, 1, out));
   *total = 0;
   if ((int64_t)out->n != batch || length > INT32_MAX || batch > INT32_MAX)
-    return tl_eval_fail(x, "%u token counts for a batch of %lld", out->n, (long long)batch);
+    return tl_eval_fail(ctx, "%u token counts for a batch of %lld", out->n, (long long)batch);
   for (uint32_t i = 0; i < out->n; i++) {
     if (out->at[i] < 0 || out->at[i] > length)
-      return tl_eval_fail(x, "sequence %u of %lld tokens, at most %lld fit", i,
+      return tl_eval_fail(ctx, "sequence %u of %lld tokens, at most %lld fit", i,
                           (long long)out->at[i], (long long)length);
     *total += out->at[i];
   }
@@ -26,12 +26,12 @@ static tl_status token_counts(tl_eval *x, int64_t batch, int64_t length, tl_int_
 
 /* Makes results 1 to 3: the offsets of tokens and then those of padding; the running sums of
  * counts; the greatest count. */
-static tl_status padding_results(tl_eval *x, tl_int_list counts, int64_t length, int64_t total) {
+static tl_status padding_results(tl_eval *ctx, tl_int_list counts, int64_t length, int64_t total) {
   const int64_t shape[2] = {(int64_t)counts.n, length}, sums = (int64_t)counts.n + 1, one = 1;
   tl_host *offsets, *sum, *most;
-  TL_TRY(tl_eval_result(x, 1, TL_DTYPE_I32, 2, shape, &offsets));
-  TL_TRY(tl_eval_result(x, 2, TL_DTYPE_I32, 1, &sums, &sum));
-  TL_TRY(tl_eval_result(x, 3, TL_DTYPE_I32, 1, &one, &most));
+  TL_TRY(tl_eval_result(ctx, 1, TL_DTYPE_I32, 2, shape, &offsets));
+  TL_TRY(tl_eval_result(ctx, 2, TL_DTYPE_I32, 1, &sums, &sum));
+  TL_TRY(tl_eval_result(ctx, 3, TL_DTYPE_I32, 1, &one, &most));
   int32_t *token = offsets->data, *padding = token + total, *s = sum->data;
   *(int32_t *)most->data = 0;
   s[0] = 0;
@@ -47,19 +47,19 @@ static tl_status padding_results(tl_eval *x, tl_int_list counts, int64_t length,
 }
 
 /* RemovePadding: [B,S,H] -> [tokens,H]. */
-tl_status tl_eval_remove_padding(tl_eval *x) {
+tl_status tl_eval_remove_padding(tl_eval *ctx) {
   tl_units from;
   tl_unit_result to;
   tl_int_list counts;
   int64_t total;
-  TL_TRY(tl_eval_need_rank(x, 0, 3, 3));
-  TL_TRY(tl_eval_units(x, 0, &from));
-  const tl_host *t = x->in[0];
+  TL_TRY(tl_eval_need_rank(ctx, 0, 3, 3));
+  TL_TRY(tl_eval_units(ctx, 0, &from));
+  const tl_host *t = ctx->in[0];
   if (t->dims[0] && t->dims[1] > INT32_MAX / t->dims[0])
-    return tl_eval_unsupported(x, "more tokens than 32 bits count");
-  TL_TRY(token_counts(x, t->dims[0], t->dims[1], &counts, &total));
+    return tl_eval_unsupported(ctx, "more tokens than 32 bits count");
+  TL_TRY(token_counts(ctx, t->dims[0], t->dims[1], &counts, &total));
   const int64_t dims[2] = {total, t->dims[2]};
-  TL_TRY(tl_eval_units_result(x, 0, (tl_dtype)t->dtype, 2, dims, &to));
+  TL_TRY(tl_eval_units_result(ctx, 0, (tl_dtype)t->dtype, 2, dims, &to));
   size_t run = (size_t)t->dims[2] * from.size;
   char *place = to.data;
   for (uint32_t b = 0; to.t->n && b < counts.n; b++) {
@@ -67,24 +67,24 @@ tl_status tl_eval_remove_padding(tl_eval *x) {
     memcpy(place, from.data + b * (size_t)t->dims[1] * run, bytes);
     place += bytes;
   }
-  return padding_results(x, counts, t->dims[1], total);
+  return padding_results(ctx, counts, t->dims[1], total);
 }
 
 /* RestorePadding: [tokens,H] -> [B,S,H], with zeros for padding. */
-tl_status tl_eval_restore_padding(tl_eval *x) {
+tl_status tl_eval_restore_padding(tl_eval *ctx) {
   tl_units from;
   tl_unit_result to;
   const int64_t *place;
-  TL_TRY(tl_eval_need_rank(x, 0, 2, 2));
-  TL_TRY(tl_eval_units(x, 0, &from));
-  TL_TRY(tl_eval_need_rank(x, 1, 2, 2));
-  const tl_host *t = x->in[0], *offsets = x->in[1];
-  TL_TRY(tl_eval_indices(x, 1, (int64_t)offsets->n, &place));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 2, 2));
+  TL_TRY(tl_eval_units(ctx, 0, &from));
+  TL_TRY(tl_eval_need_rank(ctx, 1, 2, 2));
+  const tl_host *t = ctx->in[0], *offsets = ctx->in[1];
+  TL_TRY(tl_eval_indices(ctx, 1, (int64_t)offsets->n, &place));
   if ((uint64_t)t->dims[0] > offsets->n)
-    return tl_eval_fail(x, "more tokens than offsets");
+    return tl_eval_fail(ctx, "more tokens than offsets");
   const int64_t dims[3] = {offsets->dims[0], offsets->dims[1], t->dims[1]};
-  TL_TRY(tl_eval_units_result(x, 0, (tl_dtype)t->dtype, 3, dims, &to));
-  tl_eval_units_clear(x, &to);
+  TL_TRY(tl_eval_units_result(ctx, 0, (tl_dtype)t->dtype, 3, dims, &to));
+  tl_eval_units_clear(ctx, &to);
   size_t run = (size_t)t->dims[1] * from.size;
   for (int64_t i = 0; run && i < t->dims[0]; i++)
     memcpy(to.data + (size_t)place[i] * run, from.data + (size_t)i * run, run);
@@ -113,14 +113,14 @@ static uint32_t murmur(const char *p, size_t n, uint32_t seed) {
   return h ^ h >> 16;
 }
 
-tl_status tl_eval_murmur_hash3(tl_eval *x) {
+tl_status tl_eval_murmur_hash3(tl_eval *ctx) {
   tl_units from;
   tl_host *y;
-  TL_TRY(tl_eval_units(x, 0, &from));
-  const tl_host *t = x->in[0];
-  uint32_t seed = (uint32_t)tl_eval_int(x, TL_SYM_seed, 0);
-  tl_dtype dtype = tl_eval_int(x, TL_SYM_positive, 1) ? TL_DTYPE_U32 : TL_DTYPE_I32;
-  TL_TRY(tl_eval_result_like(x, 0, dtype, t, &y));
+  TL_TRY(tl_eval_units(ctx, 0, &from));
+  const tl_host *t = ctx->in[0];
+  uint32_t seed = (uint32_t)tl_eval_int(ctx, TL_SYM_seed, 0);
+  tl_dtype dtype = tl_eval_int(ctx, TL_SYM_positive, 1) ? TL_DTYPE_U32 : TL_DTYPE_I32;
+  TL_TRY(tl_eval_result_like(ctx, 0, dtype, t, &y));
   for (uint64_t i = 0; i < t->n; i++) {
     tl_sv key = {from.data + i * from.size, from.size};
     if (t->dtype == TL_DTYPE_STRING)
@@ -134,8 +134,8 @@ tl_status tl_eval_murmur_hash3(tl_eval *x) {
 
 /* Gives the score -infinity to each token that would complete an n-gram that the sequence already
  * has. */
-static tl_status block_row(tl_eval *x, const int64_t *ids, int64_t length, int64_t n, float *scores,
-                           int64_t vocabulary) {
+static tl_status block_row(tl_eval *ctx, const int64_t *ids, int64_t length, int64_t n,
+                           float *scores, int64_t vocabulary) {
   const int64_t *tail = ids + length - (n - 1);
   for (int64_t i = 0; i + n <= length; i++) {
     int64_t k = 0;
@@ -145,26 +145,26 @@ static tl_status block_row(tl_eval *x, const int64_t *ids, int64_t length, int64
       continue;
     int64_t token = ids[i + n - 1];
     if (token < 0 || token >= vocabulary)
-      return tl_eval_fail(x, "token %lld is outside [0, %lld]", (long long)token,
+      return tl_eval_fail(ctx, "token %lld is outside [0, %lld]", (long long)token,
                           (long long)vocabulary - 1);
     scores[token] = -INFINITY;
   }
   return TL_OK;
 }
 
-tl_status tl_eval_ngram_repeat_block(tl_eval *x) {
+tl_status tl_eval_ngram_repeat_block(tl_eval *ctx) {
   tl_host *y;
-  int64_t n = tl_eval_int(x, TL_SYM_ngram_size, 0);
-  TL_TRY(tl_eval_need_rank(x, 0, 2, 2));
-  TL_TRY(tl_eval_need_rank(x, 1, 2, 2));
-  const tl_host *ids = x->in[0], *scores = x->in[1];
+  int64_t n = tl_eval_int(ctx, TL_SYM_ngram_size, 0);
+  TL_TRY(tl_eval_need_rank(ctx, 0, 2, 2));
+  TL_TRY(tl_eval_need_rank(ctx, 1, 2, 2));
+  const tl_host *ids = ctx->in[0], *scores = ctx->in[1];
   if (n < 1 || ids->dims[0] != scores->dims[0])
-    return tl_eval_fail(x, "n-grams of %lld tokens, or batches that differ", (long long)n);
-  TL_TRY(tl_eval_result_like(x, 0, TL_DTYPE_F32, scores, &y));
+    return tl_eval_fail(ctx, "n-grams of %lld tokens, or batches that differ", (long long)n);
+  TL_TRY(tl_eval_result_like(ctx, 0, TL_DTYPE_F32, scores, &y));
   if (y->bytes)
     memcpy(y->data, scores->data, y->bytes);
   for (int64_t b = 0; y->n && n <= ids->dims[1] && b < ids->dims[0]; b++)
-    TL_TRY(block_row(x, (const int64_t *)ids->data + b * ids->dims[1], ids->dims[1], n,
+    TL_TRY(block_row(ctx, (const int64_t *)ids->data + b * ids->dims[1], ids->dims[1], n,
                      (float *)y->data + b * scores->dims[1], scores->dims[1]));
   return TL_OK;
 }
@@ -204,38 +204,38 @@ static float sample(const crops *c, const float *plane, float y, float x) {
   return upper + (lower - upper) * down;
 }
 
-static tl_status check_crops(tl_eval *x, tl_int_list *size, const int64_t **image) {
-  TL_TRY(tl_eval_need_rank(x, 0, 4, 4));
-  TL_TRY(tl_eval_need_rank(x, 1, 2, 2));
-  TL_TRY(tl_eval_need_rank(x, 2, 1, 1));
-  TL_TRY(tl_eval_need_rank(x, 3, 1, 1));
-  TL_TRY(tl_eval_operand_ints(x, 3, size));
-  if (x->in[0]->dtype != TL_DTYPE_F32)
-    return tl_eval_unsupported(x, "regions of f64 images");
-  if (x->in[1]->dims[1] != 4 || x->in[2]->dims[0] != x->in[1]->dims[0])
-    return tl_eval_fail(x, "regions must be [n, 4], with n image indices");
+static tl_status check_crops(tl_eval *ctx, tl_int_list *size, const int64_t **image) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 4, 4));
+  TL_TRY(tl_eval_need_rank(ctx, 1, 2, 2));
+  TL_TRY(tl_eval_need_rank(ctx, 2, 1, 1));
+  TL_TRY(tl_eval_need_rank(ctx, 3, 1, 1));
+  TL_TRY(tl_eval_operand_ints(ctx, 3, size));
+  if (ctx->in[0]->dtype != TL_DTYPE_F32)
+    return tl_eval_unsupported(ctx, "regions of f64 images");
+  if (ctx->in[1]->dims[1] != 4 || ctx->in[2]->dims[0] != ctx->in[1]->dims[0])
+    return tl_eval_fail(ctx, "regions must be [n, 4], with n image indices");
   if (size->n != 2 || size->at[0] < 1 || size->at[1] < 1)
-    return tl_eval_fail(x, "crop_size must be a height and a width");
-  return tl_eval_indices(x, 2, x->in[0]->dims[0], image);
+    return tl_eval_fail(ctx, "crop_size must be a height and a width");
+  return tl_eval_indices(ctx, 2, ctx->in[0]->dims[0], image);
 }
 
 /* CropAndResize. Regions: [y1, x1, y2, x2], relative to the image. */
-tl_status tl_eval_crop_and_resize(tl_eval *x) {
+tl_status tl_eval_crop_and_resize(tl_eval *ctx) {
   tl_int_list size;
   const int64_t *image;
   tl_host *y;
-  tl_sv mode = tl_eval_string(x, TL_SYM_mode);
-  TL_TRY(check_crops(x, &size, &image));
-  const tl_host *t = x->in[0];
+  tl_sv mode = tl_eval_string(ctx, TL_SYM_mode);
+  TL_TRY(check_crops(ctx, &size, &image));
+  const tl_host *t = ctx->in[0];
   crops c = {t->data, t->dims[2], t->dims[3], tl_sv_is(mode, "nearest"),
-             tl_eval_float(x, TL_SYM_extrapolation_value, 0)};
+             tl_eval_float(ctx, TL_SYM_extrapolation_value, 0)};
   if (!c.nearest && mode.n && !tl_sv_is(mode, "bilinear"))
-    return tl_eval_fail(x, "mode '%.*s' is neither bilinear nor nearest", TL_SV_ARG(mode));
-  const int64_t dims[4] = {x->in[1]->dims[0], t->dims[1], size.at[0], size.at[1]};
-  TL_TRY(tl_eval_result(x, 0, TL_DTYPE_F32, 4, dims, &y));
+    return tl_eval_fail(ctx, "mode '%.*s' is neither bilinear nor nearest", TL_SV_ARG(mode));
+  const int64_t dims[4] = {ctx->in[1]->dims[0], t->dims[1], size.at[0], size.at[1]};
+  TL_TRY(tl_eval_result(ctx, 0, TL_DTYPE_F32, 4, dims, &y));
   float *out = y->data;
   for (int64_t r = 0; y->n && r < dims[0]; r++) {
-    const float *roi = (const float *)x->in[1]->data + r * 4;
+    const float *roi = (const float *)ctx->in[1]->data + r * 4;
     for (int64_t k = 0; k < dims[1]; k++) {
       const float *plane = c.from + (image[r] * dims[1] + k) * c.height * c.width;
       for (int64_t i = 0; i < dims[2]; i++)

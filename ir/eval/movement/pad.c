@@ -19,15 +19,15 @@ static void frame_whole(frame *f, const tl_host *t) {
 }
 
 /* Makes result 0: the frame's elements, and one unit everywhere else. */
-static tl_status move_frame(tl_eval *x, const frame *f, const char *unit) {
-  const tl_host *t = x->in[0];
+static tl_status move_frame(tl_eval *ctx, const frame *f, const char *unit) {
+  const tl_host *t = ctx->in[0];
   tl_units from;
   tl_unit_result to;
   int64_t src[TL_MAX_RANK], dst[TL_MAX_RANK];
   tl_move v;
-  TL_TRY(tl_eval_units(x, 0, &from));
-  TL_TRY(tl_eval_units_result(x, 0, (tl_dtype)t->dtype, t->rank, f->dims, &to));
-  tl_eval_units_fill(x, &to, 0, to.t->n, unit);
+  TL_TRY(tl_eval_units(ctx, 0, &from));
+  TL_TRY(tl_eval_units_result(ctx, 0, (tl_dtype)t->dtype, t->rank, f->dims, &to));
+  tl_eval_units_fill(ctx, &to, 0, to.t->n, unit);
   if (t->n && to.t->n) {
     tl_eval_strides(t, from.size, src);
     tl_eval_strides(to.t, to.size, dst);
@@ -37,7 +37,7 @@ static tl_status move_frame(tl_eval *x, const frame *f, const char *unit) {
       v.dst += f->to[i] * dst[i];
       tl_move_add(&v, f->n[i], dst[i], src[i]);
     }
-    tl_move_run(x, &v);
+    tl_move_run(ctx, &v);
   }
   tl_eval_units_done(&to);
   return TL_OK;
@@ -62,77 +62,77 @@ static int listed_axis(tl_int_list axes, uint32_t k, int rank) {
   return (int)(axes.at[k] < 0 ? axes.at[k] + rank : axes.at[k]);
 }
 
-tl_status tl_eval_center_crop_pad(tl_eval *x) {
+tl_status tl_eval_center_crop_pad(tl_eval *ctx) {
   frame f;
-  tl_int_list shape, axes = tl_eval_ints(x, TL_SYM_axes);
+  tl_int_list shape, axes = tl_eval_ints(ctx, TL_SYM_axes);
   uint8_t seen[TL_MAX_RANK];
-  TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
-  TL_TRY(tl_eval_need_rank(x, 1, 0, 1));
-  TL_TRY(tl_eval_operand_ints(x, 1, &shape));
-  const tl_host *t = x->in[0];
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK));
+  TL_TRY(tl_eval_need_rank(ctx, 1, 0, 1));
+  TL_TRY(tl_eval_operand_ints(ctx, 1, &shape));
+  const tl_host *t = ctx->in[0];
   if (axes.at)
-    TL_TRY(tl_eval_mark_axes(x, axes, t->rank, seen));
+    TL_TRY(tl_eval_mark_axes(ctx, axes, t->rank, seen));
   uint32_t n = axes.at ? axes.n : (uint32_t)t->rank;
   if (shape.n != n)
-    return tl_eval_fail(x, "the shape has %u dims for %u axes", shape.n, n);
+    return tl_eval_fail(ctx, "the shape has %u dims for %u axes", shape.n, n);
   frame_whole(&f, t);
   for (uint32_t i = 0; i < n; i++) {
     if (shape.at[i] < 0)
-      return tl_eval_fail(x, "the shape has the dim %lld", (long long)shape.at[i]);
+      return tl_eval_fail(ctx, "the shape has the dim %lld", (long long)shape.at[i]);
     crop_or_pad_dim(&f, listed_axis(axes, i, t->rank), shape.at[i]);
   }
-  return move_frame(x, &f, tl_eval_zero_unit((tl_dtype)t->dtype));
+  return move_frame(ctx, &f, tl_eval_zero_unit((tl_dtype)t->dtype));
 }
 
 /* ---- Pad ------------------------------------------------------------------------------------ */
 
 typedef enum pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP } pad_mode;
 
-static tl_status read_mode(tl_eval *x, pad_mode *mode) {
+static tl_status read_mode(tl_eval *ctx, pad_mode *mode) {
   static const char *const names[] = {"constant", "reflect", "edge", "wrap"};
-  tl_sv text = tl_eval_string(x, TL_SYM_mode);
+  tl_sv text = tl_eval_string(ctx, TL_SYM_mode);
   *mode = PAD_CONSTANT;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (tl_sv_is(text, names[i])) {
       *mode = (pad_mode)i;
       return TL_OK;
     }
-  return text.n ? tl_eval_fail(x, "mode '%.*s' is none of constant, reflect, edge, wrap",
+  return text.n ? tl_eval_fail(ctx, "mode '%.*s' is none of constant, reflect, edge, wrap",
                                TL_SV_ARG(text))
                 : TL_OK;
 }
 
 /* Sets the frame along a dim. Negative pads remove elements; what is left is padded. */
-static tl_status pad_dim(tl_eval *x, frame *f, int axis, int64_t before, int64_t after) {
+static tl_status pad_dim(tl_eval *ctx, frame *f, int axis, int64_t before, int64_t after) {
   int64_t dim = f->n[axis], cut = before < 0 ? before : 0, total;
   if (before < -dim || after < -dim || dim + cut + (after < 0 ? after : 0) < 0)
-    return tl_eval_fail(x, "pads %lld and %lld remove more than axis %d has", (long long)before,
+    return tl_eval_fail(ctx, "pads %lld and %lld remove more than axis %d has", (long long)before,
                         (long long)after, axis);
   f->from[axis] = -cut;
   f->to[axis] = before > 0 ? before : 0;
   f->n[axis] = dim + cut + (after < 0 ? after : 0);
   if (__builtin_add_overflow(f->n[axis], f->to[axis], &total) ||
       __builtin_add_overflow(total, after > 0 ? after : 0, &total))
-    return tl_eval_fail(x, "axis %d would have more elements than can be counted", axis);
+    return tl_eval_fail(ctx, "axis %d would have more elements than can be counted", axis);
   f->dims[axis] = total;
   return TL_OK;
 }
 
-static tl_status read_pads(tl_eval *x, frame *f) {
+static tl_status read_pads(tl_eval *ctx, frame *f) {
   tl_int_list pads, axes;
   uint8_t seen[TL_MAX_RANK];
-  const tl_host *t = x->in[0];
-  TL_TRY(tl_eval_need_rank(x, 1, 1, 2)); /* com.microsoft Pad: [1, 2 * rank] */
-  TL_TRY(tl_eval_operand_ints(x, 1, &pads));
-  TL_TRY(tl_eval_operand_ints(x, 3, &axes));
+  const tl_host *t = ctx->in[0];
+  TL_TRY(tl_eval_need_rank(ctx, 1, 1, 2)); /* com.microsoft Pad: [1, 2 * rank] */
+  TL_TRY(tl_eval_operand_ints(ctx, 1, &pads));
+  TL_TRY(tl_eval_operand_ints(ctx, 3, &axes));
   if (axes.at)
-    TL_TRY(tl_eval_mark_axes(x, axes, t->rank, seen));
+    TL_TRY(tl_eval_mark_axes(ctx, axes, t->rank, seen));
   uint32_t n = axes.at ? axes.n : (uint32_t)t->rank;
   if (pads.n != 2 * n)
-    return tl_eval_fail(x, "%u pads for %u axes", pads.n, n);
+    return tl_eval_fail(ctx, "%u pads for %u axes", pads.n, n);
   frame_whole(f, t);
   for (uint32_t i = 0; i < n; i++)
-    TL_TRY(pad_dim(x, f, listed_axis(axes, i, t->rank), pads.at[i], pads.at[n + i]));
+    TL_TRY(pad_dim(ctx, f, listed_axis(axes, i, t->rank), pads.at[i], pads.at[n + i]));
   return TL_OK;
 }
 
@@ -178,12 +178,12 @@ static void pad_rows(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* Lists, for every dim, the offset of each result element's source. */
-static tl_status make_places(tl_eval *x, const frame *f, pad_mode mode, const int64_t *strides,
+static tl_status make_places(tl_eval *ctx, const frame *f, pad_mode mode, const int64_t *strides,
                              copied *c) {
   for (int k = 0; k < c->rank; k++) {
-    c->place[k] = tl_eval_scratch(x, (uint64_t)f->dims[k], sizeof **c->place);
+    c->place[k] = tl_eval_scratch(ctx, (uint64_t)f->dims[k], sizeof **c->place);
     if (!c->place[k])
-      return tl_eval_no_memory(x);
+      return tl_eval_no_memory(ctx);
     for (int64_t i = 0; i < f->dims[k]; i++)
       c->place[k][i] = (f->from[k] + source_of(mode, i - f->to[k], f->n[k])) * strides[k];
   }
@@ -191,17 +191,17 @@ static tl_status make_places(tl_eval *x, const frame *f, pad_mode mode, const in
 }
 
 /* Pads with copies of elements. Dims behind the last padded one move as one run. */
-static tl_status pad_with_copies(tl_eval *x, const frame *f, pad_mode mode) {
-  const tl_host *t = x->in[0];
+static tl_status pad_with_copies(tl_eval *ctx, const frame *f, pad_mode mode) {
+  const tl_host *t = ctx->in[0];
   tl_units from;
   tl_unit_result to;
   int64_t strides[TL_MAX_RANK];
   int64_t *place[TL_MAX_RANK];
   for (int i = 0; i < t->rank; i++)
     if (!f->n[i] && f->dims[i])
-      return tl_eval_fail(x, "axis %d has no elements to pad with", i);
-  TL_TRY(tl_eval_units(x, 0, &from));
-  TL_TRY(tl_eval_units_result(x, 0, (tl_dtype)t->dtype, t->rank, f->dims, &to));
+      return tl_eval_fail(ctx, "axis %d has no elements to pad with", i);
+  TL_TRY(tl_eval_units(ctx, 0, &from));
+  TL_TRY(tl_eval_units_result(ctx, 0, (tl_dtype)t->dtype, t->rank, f->dims, &to));
   if (!to.t->n)
     return TL_OK;
   tl_eval_strides(t, from.size, strides);
@@ -210,40 +210,40 @@ static tl_status pad_with_copies(tl_eval *x, const frame *f, pad_mode mode) {
          !f->from[rank - 1])
     rank--;
   copied c = {&to, from.data, place, rank, (size_t)strides[rank - 1]};
-  TL_TRY(make_places(x, f, mode, strides, &c));
+  TL_TRY(make_places(ctx, f, mode, strides, &c));
   uint64_t rows = to.t->n * to.size / c.run / (uint64_t)f->dims[rank - 1];
-  tl_eval_for(x, rows, ((uint64_t)1 << 16) / ((uint64_t)f->dims[rank - 1] * c.run) + 1, pad_rows,
+  tl_eval_for(ctx, rows, ((uint64_t)1 << 16) / ((uint64_t)f->dims[rank - 1] * c.run) + 1, pad_rows,
               &c);
   tl_eval_units_done(&to);
   return TL_OK;
 }
 
 /* Finds the constant to pad with: operand 2, else zero. */
-static tl_status pad_unit(tl_eval *x, const char **unit) {
-  const tl_host *value = tl_eval_in(x, 2);
+static tl_status pad_unit(tl_eval *ctx, const char **unit) {
+  const tl_host *value = tl_eval_in(ctx, 2);
   tl_units one;
-  *unit = tl_eval_zero_unit((tl_dtype)x->in[0]->dtype);
+  *unit = tl_eval_zero_unit((tl_dtype)ctx->in[0]->dtype);
   if (!value)
     return TL_OK;
-  TL_TRY(tl_eval_units(x, 2, &one));
+  TL_TRY(tl_eval_units(ctx, 2, &one));
   if (value->n == 0)
     return TL_OK;
-  if (value->n != 1 || value->dtype != x->in[0]->dtype)
-    return tl_eval_fail(x, "operand 2 must have one element of the type of operand 0");
+  if (value->n != 1 || value->dtype != ctx->in[0]->dtype)
+    return tl_eval_fail(ctx, "operand 2 must have one element of the type of operand 0");
   *unit = one.data;
   return TL_OK;
 }
 
 /* Pad of both domains. */
-tl_status tl_eval_pad(tl_eval *x) {
+tl_status tl_eval_pad(tl_eval *ctx) {
   frame f;
   pad_mode mode;
   const char *unit;
-  TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
-  TL_TRY(read_mode(x, &mode));
-  TL_TRY(read_pads(x, &f));
-  TL_TRY(pad_unit(x, &unit));
-  if (mode == PAD_CONSTANT || x->in[0]->rank == 0)
-    return move_frame(x, &f, unit);
-  return pad_with_copies(x, &f, mode);
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK));
+  TL_TRY(read_mode(ctx, &mode));
+  TL_TRY(read_pads(ctx, &f));
+  TL_TRY(pad_unit(ctx, &unit));
+  if (mode == PAD_CONSTANT || ctx->in[0]->rank == 0)
+    return move_frame(ctx, &f, unit);
+  return pad_with_copies(ctx, &f, mode);
 }

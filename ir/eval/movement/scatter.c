@@ -9,20 +9,21 @@
 typedef enum reduction { REDUCE_NONE, REDUCE_ADD, REDUCE_MUL, REDUCE_MAX, REDUCE_MIN } reduction;
 
 /* Reductions need numbers that can be read one by one. */
-static tl_status read_reduction(tl_eval *x, const tl_host *t, reduction *out) {
+static tl_status read_reduction(tl_eval *ctx, const tl_host *t, reduction *out) {
   static const char *const names[] = {"none", "add", "mul", "max", "min"};
-  tl_sv text = tl_eval_string(x, TL_SYM_reduction);
+  tl_sv text = tl_eval_string(ctx, TL_SYM_reduction);
   *out = REDUCE_NONE;
   size_t i = 0, n = sizeof names / sizeof *names;
   while (text.n && i < n && !tl_sv_is(text, names[i]))
     i++;
   if (i == n)
-    return tl_eval_fail(x, "reduction '%.*s' is none of none, add, mul, max, min", TL_SV_ARG(text));
+    return tl_eval_fail(ctx, "reduction '%.*s' is none of none, add, mul, max, min",
+                        TL_SV_ARG(text));
   *out = (reduction)i;
   tl_dtype d = (tl_dtype)t->dtype;
   bool numbers = tl_dtype_is_float(d) || tl_dtype_is_integer(d) || d == TL_DTYPE_BOOL;
   if (*out != REDUCE_NONE && (!numbers || !tl_host_element_size(d) || d == TL_DTYPE_F8E8M0))
-    return tl_eval_unsupported(x, "reduction '%.*s' of this element type", TL_SV_ARG(text));
+    return tl_eval_unsupported(ctx, "reduction '%.*s' of this element type", TL_SV_ARG(text));
   return TL_OK;
 }
 
@@ -111,11 +112,11 @@ static void put_run(tl_dtype d, reduction r, char *to, const char *from, uint64_
 }
 
 /* Makes result 0 as a copy of operand 0. */
-static tl_status begin_copy(tl_eval *x, tl_unit_result *to) {
+static tl_status begin_copy(tl_eval *ctx, tl_unit_result *to) {
   tl_units from;
-  TL_TRY(tl_eval_units(x, 0, &from));
-  const tl_host *t = x->in[0];
-  TL_TRY(tl_eval_units_result(x, 0, (tl_dtype)t->dtype, t->rank, t->dims, to));
+  TL_TRY(tl_eval_units(ctx, 0, &from));
+  const tl_host *t = ctx->in[0];
+  TL_TRY(tl_eval_units_result(ctx, 0, (tl_dtype)t->dtype, t->rank, t->dims, to));
   if (t->n)
     memcpy(to->data, from.data, t->n * from.size);
   return TL_OK;
@@ -125,17 +126,17 @@ static tl_status begin_copy(tl_eval *x, tl_unit_result *to) {
 
 /* Writes updates into `to` along an axis, at the indices of operand i, which have the updates'
  * shape. */
-static tl_status scatter_elements(tl_eval *x, const tl_unit_result *to, uint32_t i,
+static tl_status scatter_elements(tl_eval *ctx, const tl_unit_result *to, uint32_t i,
                                   const tl_units *updates, reduction r) {
   int64_t stride[TL_MAX_RANK], at[TL_MAX_RANK], place = 0;
   const int64_t *index;
   uint32_t axis;
-  const tl_host *indices = x->in[i], *t = to->t;
-  TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_axis, 0), t->rank, &axis));
+  const tl_host *indices = ctx->in[i], *t = to->t;
+  TL_TRY(tl_eval_axis(ctx, tl_eval_int(ctx, TL_SYM_axis, 0), t->rank, &axis));
   for (int k = 0; k < t->rank; k++)
     if ((uint32_t)k != axis && indices->dims[k] > t->dims[k])
-      return tl_eval_fail(x, "dim %d of the indices exceeds that of the data", k);
-  TL_TRY(tl_eval_indices(x, i, t->dims[axis], &index));
+      return tl_eval_fail(ctx, "dim %d of the indices exceeds that of the data", k);
+  TL_TRY(tl_eval_indices(ctx, i, t->dims[axis], &index));
   if (!indices->n)
     return TL_OK;
   tl_eval_strides(t, to->size, stride);
@@ -158,26 +159,26 @@ static tl_status scatter_elements(tl_eval *x, const tl_unit_result *to, uint32_t
 }
 
 /* There is one update for each index. */
-static tl_status need_same_shape(tl_eval *x, uint32_t a, uint32_t b) {
-  const tl_host *s = x->in[a], *t = x->in[b];
+static tl_status need_same_shape(tl_eval *ctx, uint32_t a, uint32_t b) {
+  const tl_host *s = ctx->in[a], *t = ctx->in[b];
   if (s->rank != t->rank ||
       (s->rank && memcmp(s->dims, t->dims, (size_t)s->rank * sizeof *s->dims) != 0))
-    return tl_eval_fail(x, "operands %u and %u differ in shape", a, b);
+    return tl_eval_fail(ctx, "operands %u and %u differ in shape", a, b);
   return TL_OK;
 }
 
 /* ScatterElements and its older name Scatter. */
-tl_status tl_eval_scatter_elements(tl_eval *x) {
+tl_status tl_eval_scatter_elements(tl_eval *ctx) {
   reduction r;
   tl_units updates;
   tl_unit_result to;
-  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
-  TL_TRY(read_reduction(x, x->in[0], &r));
-  TL_TRY(tl_eval_need_rank(x, 1, x->in[0]->rank, x->in[0]->rank));
-  TL_TRY(tl_eval_units(x, 2, &updates));
-  TL_TRY(need_same_shape(x, 1, 2));
-  TL_TRY(begin_copy(x, &to));
-  TL_TRY(scatter_elements(x, &to, 1, &updates, r));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 1, TL_MAX_RANK));
+  TL_TRY(read_reduction(ctx, ctx->in[0], &r));
+  TL_TRY(tl_eval_need_rank(ctx, 1, ctx->in[0]->rank, ctx->in[0]->rank));
+  TL_TRY(tl_eval_units(ctx, 2, &updates));
+  TL_TRY(need_same_shape(ctx, 1, 2));
+  TL_TRY(begin_copy(ctx, &to));
+  TL_TRY(scatter_elements(ctx, &to, 1, &updates, r));
   tl_eval_units_done(&to);
   return TL_OK;
 }
@@ -186,20 +187,20 @@ tl_status tl_eval_scatter_elements(tl_eval *x) {
 
 /* Writes operand `updates` into the slices of `to` that the tuples of operand `tuples` name, behind
  * `batch` shared dims. */
-static tl_status scatter_nd(tl_eval *x, const tl_unit_result *to, uint32_t tuples, uint32_t updates,
-                            int64_t batch, reduction r) {
+static tl_status scatter_nd(tl_eval *ctx, const tl_unit_result *to, uint32_t tuples,
+                            uint32_t updates, int64_t batch, reduction r) {
   tl_places places;
   tl_units from;
   const tl_host *t = to->t;
-  TL_TRY(tl_eval_units(x, updates, &from));
-  TL_TRY(tl_eval_tuples(x, tuples, t->rank, t->dims, batch, &places));
-  const tl_host *indices = x->in[tuples], *u = x->in[updates];
+  TL_TRY(tl_eval_units(ctx, updates, &from));
+  TL_TRY(tl_eval_tuples(ctx, tuples, t->rank, t->dims, batch, &places));
+  const tl_host *indices = ctx->in[tuples], *u = ctx->in[updates];
   int lead = indices->rank - 1, inner = (int)(batch + indices->dims[lead]);
   bool fits = u->rank == lead + t->rank - inner;
   for (int i = 0; fits && i < u->rank; i++)
     fits = u->dims[i] == (i < lead ? indices->dims[i] : t->dims[inner + i - lead]);
   if (!fits)
-    return tl_eval_fail(x, "the shape of operand %u does not fit the indices", updates);
+    return tl_eval_fail(ctx, "the shape of operand %u does not fit the indices", updates);
   uint64_t run = u->n ? u->n / places.n : 0;
   for (uint64_t k = 0; run && k < places.n; k++)
     put_run((tl_dtype)t->dtype, r, to->data + (uint64_t)places.at[k] * to->size,
@@ -207,13 +208,13 @@ static tl_status scatter_nd(tl_eval *x, const tl_unit_result *to, uint32_t tuple
   return TL_OK;
 }
 
-tl_status tl_eval_scatter_nd(tl_eval *x) {
+tl_status tl_eval_scatter_nd(tl_eval *ctx) {
   reduction r;
   tl_unit_result to;
-  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
-  TL_TRY(read_reduction(x, x->in[0], &r));
-  TL_TRY(begin_copy(x, &to));
-  TL_TRY(scatter_nd(x, &to, 1, 2, 0, r));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 1, TL_MAX_RANK));
+  TL_TRY(read_reduction(ctx, ctx->in[0], &r));
+  TL_TRY(begin_copy(ctx, &to));
+  TL_TRY(scatter_nd(ctx, &to, 1, 2, 0, r));
   tl_eval_units_done(&to);
   return TL_OK;
 }
@@ -221,50 +222,50 @@ tl_status tl_eval_scatter_nd(tl_eval *x) {
 /* ---- gradients of gathers ------------------------------------------------------------------- */
 
 /* Makes result 0 of zeros, with the shape that operand i lists and the dtype of operand `like`. */
-static tl_status begin_zeros(tl_eval *x, uint32_t i, uint32_t like, tl_unit_result *to) {
+static tl_status begin_zeros(tl_eval *ctx, uint32_t i, uint32_t like, tl_unit_result *to) {
   tl_int_list shape;
-  TL_TRY(tl_eval_need_rank(x, i, 1, 1));
-  TL_TRY(tl_eval_need_rank(x, like, 0, TL_MAX_RANK));
-  TL_TRY(tl_eval_operand_ints(x, i, &shape));
+  TL_TRY(tl_eval_need_rank(ctx, i, 1, 1));
+  TL_TRY(tl_eval_need_rank(ctx, like, 0, TL_MAX_RANK));
+  TL_TRY(tl_eval_operand_ints(ctx, i, &shape));
   if (!shape.n || shape.n > TL_MAX_RANK)
-    return tl_eval_fail(x, "the shape has %u dims", shape.n);
-  TL_TRY(tl_eval_units_result(x, 0, (tl_dtype)x->in[like]->dtype, (int)shape.n, shape.at, to));
-  tl_eval_units_clear(x, to);
+    return tl_eval_fail(ctx, "the shape has %u dims", shape.n);
+  TL_TRY(tl_eval_units_result(ctx, 0, (tl_dtype)ctx->in[like]->dtype, (int)shape.n, shape.at, to));
+  tl_eval_units_clear(ctx, to);
   return TL_OK;
 }
 
 /* The gradient of a gather adds up what was taken from one place. */
-tl_status tl_eval_gather_elements_grad(tl_eval *x) {
+tl_status tl_eval_gather_elements_grad(tl_eval *ctx) {
   tl_units from;
   tl_unit_result to;
-  TL_TRY(begin_zeros(x, 1, 0, &to));
-  TL_TRY(tl_eval_units(x, 0, &from));
-  TL_TRY(tl_eval_need_rank(x, 2, to.t->rank, to.t->rank));
-  TL_TRY(need_same_shape(x, 0, 2));
-  return scatter_elements(x, &to, 2, &from, REDUCE_ADD);
+  TL_TRY(begin_zeros(ctx, 1, 0, &to));
+  TL_TRY(tl_eval_units(ctx, 0, &from));
+  TL_TRY(tl_eval_need_rank(ctx, 2, to.t->rank, to.t->rank));
+  TL_TRY(need_same_shape(ctx, 0, 2));
+  return scatter_elements(ctx, &to, 2, &from, REDUCE_ADD);
 }
 
-tl_status tl_eval_gather_nd_grad(tl_eval *x) {
+tl_status tl_eval_gather_nd_grad(tl_eval *ctx) {
   tl_unit_result to;
-  TL_TRY(begin_zeros(x, 0, 2, &to));
-  return scatter_nd(x, &to, 1, 2, tl_eval_int(x, TL_SYM_batch_dims, 0), REDUCE_ADD);
+  TL_TRY(begin_zeros(ctx, 0, 2, &to));
+  return scatter_nd(ctx, &to, 1, 2, tl_eval_int(ctx, TL_SYM_batch_dims, 0), REDUCE_ADD);
 }
 
-tl_status tl_eval_gather_grad(tl_eval *x) {
+tl_status tl_eval_gather_grad(tl_eval *ctx) {
   tl_units from;
   tl_unit_result to;
   uint32_t axis;
   const int64_t *index;
-  TL_TRY(begin_zeros(x, 0, 2, &to));
-  TL_TRY(tl_eval_units(x, 2, &from));
-  TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_axis, 0), to.t->rank, &axis));
-  TL_TRY(tl_eval_indices(x, 1, to.t->dims[axis], &index));
-  if (!to.t->n || !x->in[2]->n)
+  TL_TRY(begin_zeros(ctx, 0, 2, &to));
+  TL_TRY(tl_eval_units(ctx, 2, &from));
+  TL_TRY(tl_eval_axis(ctx, tl_eval_int(ctx, TL_SYM_axis, 0), to.t->rank, &axis));
+  TL_TRY(tl_eval_indices(ctx, 1, to.t->dims[axis], &index));
+  if (!to.t->n || !ctx->in[2]->n)
     return TL_OK;
   tl_around a = tl_eval_around(to.t, axis);
-  uint64_t n = x->in[1]->n;
-  if (x->in[2]->n != a.outer * n * a.inner)
-    return tl_eval_fail(x, "the gradient does not fit the shape and the indices");
+  uint64_t n = ctx->in[1]->n;
+  if (ctx->in[2]->n != a.outer * n * a.inner)
+    return tl_eval_fail(ctx, "the gradient does not fit the shape and the indices");
   for (uint64_t k = 0; k < a.outer * n; k++)
     put_run((tl_dtype)to.t->dtype, REDUCE_ADD,
             to.data + (k / n * a.axis + (uint64_t)index[k % n]) * a.inner * to.size,
@@ -283,22 +284,22 @@ typedef struct cache {
 } cache;
 
 /* Checks that the update fits the cache: it may be shorter along the axis only. */
-static tl_status cache_shapes(tl_eval *x, cache *c) {
+static tl_status cache_shapes(tl_eval *ctx, cache *c) {
   uint32_t axis;
-  TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
-  const tl_host *t = x->in[0];
-  TL_TRY(tl_eval_need_rank(x, 1, t->rank, t->rank));
-  const tl_host *u = x->in[1];
-  TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_axis, -2), t->rank, &axis));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 2, TL_MAX_RANK));
+  const tl_host *t = ctx->in[0];
+  TL_TRY(tl_eval_need_rank(ctx, 1, t->rank, t->rank));
+  const tl_host *u = ctx->in[1];
+  TL_TRY(tl_eval_axis(ctx, tl_eval_int(ctx, TL_SYM_axis, -2), t->rank, &axis));
   if (axis == 0)
-    return tl_eval_fail(x, "the axis must not be that of the batch");
+    return tl_eval_fail(ctx, "the axis must not be that of the batch");
   for (int i = 0; i < t->rank; i++)
     if ((uint32_t)i == axis ? u->dims[i] > t->dims[i] : u->dims[i] != t->dims[i])
-      return tl_eval_fail(x, "dim %d of the update does not fit the cache", i);
-  tl_sv mode = tl_eval_string(x, TL_SYM_mode);
+      return tl_eval_fail(ctx, "dim %d of the update does not fit the cache", i);
+  tl_sv mode = tl_eval_string(ctx, TL_SYM_mode);
   c->circular = tl_sv_is(mode, "circular");
   if (!c->circular && mode.n && !tl_sv_is(mode, "linear"))
-    return tl_eval_fail(x, "mode '%.*s' is neither linear nor circular", TL_SV_ARG(mode));
+    return tl_eval_fail(ctx, "mode '%.*s' is neither linear nor circular", TL_SV_ARG(mode));
   c->to = tl_eval_around(t, axis);
   c->from = tl_eval_around(u, axis);
   c->batch_rows = t->n ? c->to.outer / (uint64_t)t->dims[0] : 1;
@@ -306,24 +307,24 @@ static tl_status cache_shapes(tl_eval *x, cache *c) {
 }
 
 /* Each batch entry has a write index of its own; in circular mode rows wrap round. */
-tl_status tl_eval_tensor_scatter(tl_eval *x) {
+tl_status tl_eval_tensor_scatter(tl_eval *ctx) {
   cache c;
   tl_units from;
   tl_unit_result to;
   tl_int_list first;
-  TL_TRY(cache_shapes(x, &c));
-  TL_TRY(tl_eval_units(x, 1, &from));
-  TL_TRY(tl_eval_operand_ints(x, 2, &first));
-  if (first.at && (int64_t)first.n != x->in[0]->dims[0])
-    return tl_eval_fail(x, "%u write indices for a batch of %lld", first.n,
-                        (long long)x->in[0]->dims[0]);
+  TL_TRY(cache_shapes(ctx, &c));
+  TL_TRY(tl_eval_units(ctx, 1, &from));
+  TL_TRY(tl_eval_operand_ints(ctx, 2, &first));
+  if (first.at && (int64_t)first.n != ctx->in[0]->dims[0])
+    return tl_eval_fail(ctx, "%u write indices for a batch of %lld", first.n,
+                        (long long)ctx->in[0]->dims[0]);
   for (uint32_t i = 0; i < first.n; i++)
     if (first.at[i] < 0 || (uint64_t)first.at[i] > c.to.axis ||
         (!c.circular && (uint64_t)first.at[i] + c.from.axis > c.to.axis))
-      return tl_eval_fail(x, "write index %lld is outside the cache", (long long)first.at[i]);
-  TL_TRY(begin_copy(x, &to));
+      return tl_eval_fail(ctx, "write index %lld is outside the cache", (long long)first.at[i]);
+  TL_TRY(begin_copy(ctx, &to));
   uint64_t run = c.to.inner * to.size;
-  for (uint64_t row = 0; x->in[1]->n && row < c.to.outer; row++) {
+  for (uint64_t row = 0; ctx->in[1]->n && row < c.to.outer; row++) {
     uint64_t start = first.at ? (uint64_t)first.at[row / c.batch_rows] : 0;
     for (uint64_t i = 0; i < c.from.axis; i++)
       memcpy(to.data + (row * c.to.axis + (start + i) % c.to.axis) * run,

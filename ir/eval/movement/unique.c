@@ -113,15 +113,15 @@ static void order_by_appearance(const tl_around *s, groups *g, uint64_t *spare) 
 }
 
 /* Sorting finds equal items even when the result is not sorted. */
-static tl_status find_groups(tl_eval *x, const tl_host *t, const tl_around *s, bool sorted,
+static tl_status find_groups(tl_eval *ctx, const tl_host *t, const tl_around *s, bool sorted,
                              groups *g) {
   uint64_t n = s->axis;
-  uint64_t *at = tl_eval_scratch(x, n, sizeof *at), *spare = tl_eval_scratch(x, n, sizeof *at);
-  g->first = tl_eval_scratch(x, n, sizeof *at);
-  g->group = tl_eval_scratch(x, n, sizeof *at);
-  g->count = tl_eval_scratch(x, n, sizeof *at);
+  uint64_t *at = tl_eval_scratch(ctx, n, sizeof *at), *spare = tl_eval_scratch(ctx, n, sizeof *at);
+  g->first = tl_eval_scratch(ctx, n, sizeof *at);
+  g->group = tl_eval_scratch(ctx, n, sizeof *at);
+  g->count = tl_eval_scratch(ctx, n, sizeof *at);
   if (!at || !spare || !g->first || !g->group || !g->count)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (uint64_t i = 0; i < n; i++)
     at[i] = i;
   sort_items(t, s, at, spare);
@@ -132,23 +132,23 @@ static tl_status find_groups(tl_eval *x, const tl_host *t, const tl_around *s, b
 }
 
 /* Makes result i of numbers, which are below 2^63. */
-static tl_status numbers_result(tl_eval *x, uint32_t i, const uint64_t *v, uint64_t n) {
+static tl_status numbers_result(tl_eval *ctx, uint32_t i, const uint64_t *v, uint64_t n) {
   int64_t dim = (int64_t)n;
   tl_host *y;
-  TL_TRY(tl_eval_result(x, i, TL_DTYPE_I64, 1, &dim, &y));
+  TL_TRY(tl_eval_result(ctx, i, TL_DTYPE_I64, 1, &dim, &y));
   if (n)
     memcpy(y->data, v, n * sizeof *v);
   return TL_OK;
 }
 
 /* Makes result 0: the first item of each group. */
-static tl_status values_result(tl_eval *x, int rank, int64_t *dims, uint32_t axis,
+static tl_status values_result(tl_eval *ctx, int rank, int64_t *dims, uint32_t axis,
                                const tl_around *s, const groups *g) {
   tl_units from;
   tl_unit_result to;
   dims[axis] = (int64_t)g->n;
-  TL_TRY(tl_eval_units(x, 0, &from));
-  TL_TRY(tl_eval_units_result(x, 0, (tl_dtype)x->in[0]->dtype, rank, dims, &to));
+  TL_TRY(tl_eval_units(ctx, 0, &from));
+  TL_TRY(tl_eval_units_result(ctx, 0, (tl_dtype)ctx->in[0]->dtype, rank, dims, &to));
   size_t run = s->inner * from.size;
   for (uint64_t o = 0; to.t->n && o < s->outer; o++)
     for (uint64_t k = 0; k < g->n; k++)
@@ -158,45 +158,45 @@ static tl_status values_result(tl_eval *x, int rank, int64_t *dims, uint32_t axi
 }
 
 /* Without an axis the items are elements, else slices. */
-static tl_status unique(tl_eval *x, bool sorted, groups *g) {
-  const tl_host *t = x->in[0];
+static tl_status unique(tl_eval *ctx, bool sorted, groups *g) {
+  const tl_host *t = ctx->in[0];
   int64_t dims[TL_MAX_RANK];
   uint32_t axis = 0;
   tl_around s = {1, t->n, 1};
-  bool flat = !tl_node_attr(x->m, x->node, TL_SYM_axis);
+  bool flat = !tl_node_attr(ctx->m, ctx->node, TL_SYM_axis);
   if (!flat) {
-    TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_axis, 0), t->rank, &axis));
+    TL_TRY(tl_eval_axis(ctx, tl_eval_int(ctx, TL_SYM_axis, 0), t->rank, &axis));
     s = tl_eval_around(t, axis);
     memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
     if (!t->n && s.axis)
-      return tl_eval_unsupported(x, "slices without elements");
+      return tl_eval_unsupported(ctx, "slices without elements");
   }
-  TL_TRY(find_groups(x, t, &s, sorted, g));
-  return values_result(x, flat ? 1 : t->rank, dims, axis, &s, g);
+  TL_TRY(find_groups(ctx, t, &s, sorted, g));
+  return values_result(ctx, flat ? 1 : t->rank, dims, axis, &s, g);
 }
 
 /* Returns the length of the inverse indices: elements, or slices along the axis. */
-static uint64_t n_items(const tl_host *t, const tl_eval *x) {
-  if (!tl_node_attr(x->m, x->node, TL_SYM_axis))
+static uint64_t n_items(const tl_host *t, const tl_eval *ctx) {
+  if (!tl_node_attr(ctx->m, ctx->node, TL_SYM_axis))
     return t->n;
-  int64_t axis = tl_eval_int(x, TL_SYM_axis, 0);
+  int64_t axis = tl_eval_int(ctx, TL_SYM_axis, 0);
   return (uint64_t)t->dims[axis < 0 ? axis + t->rank : axis];
 }
 
-tl_status tl_eval_unique(tl_eval *x) {
+tl_status tl_eval_unique(tl_eval *ctx) {
   groups g;
-  TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
-  TL_TRY(unique(x, tl_eval_int(x, TL_SYM_sorted, 1) != 0, &g));
-  TL_TRY(numbers_result(x, 1, g.first, g.n));
-  TL_TRY(numbers_result(x, 2, g.group, n_items(x->in[0], x)));
-  return numbers_result(x, 3, g.count, g.n);
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK));
+  TL_TRY(unique(ctx, tl_eval_int(ctx, TL_SYM_sorted, 1) != 0, &g));
+  TL_TRY(numbers_result(ctx, 1, g.first, g.n));
+  TL_TRY(numbers_result(ctx, 2, g.group, n_items(ctx->in[0], ctx)));
+  return numbers_result(ctx, 3, g.count, g.n);
 }
 
 /* Unique of com.microsoft: values in order of appearance, the group of each element, counts. */
-tl_status tl_eval_unique_in_order(tl_eval *x) {
+tl_status tl_eval_unique_in_order(tl_eval *ctx) {
   groups g;
-  TL_TRY(tl_eval_need_rank(x, 0, 1, 1));
-  TL_TRY(unique(x, false, &g));
-  TL_TRY(numbers_result(x, 1, g.group, x->in[0]->n));
-  return numbers_result(x, 2, g.count, g.n);
+  TL_TRY(tl_eval_need_rank(ctx, 0, 1, 1));
+  TL_TRY(unique(ctx, false, &g));
+  TL_TRY(numbers_result(ctx, 1, g.group, ctx->in[0]->n));
+  return numbers_result(ctx, 2, g.count, g.n);
 }

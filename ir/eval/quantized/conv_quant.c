@@ -5,43 +5,43 @@
 #include "ir/eval/quantized/requant.h"
 
 /* Reads the zero points of x (one) and w (one, or one for each output channel). */
-static tl_status read_zeros(tl_eval *x, uint32_t x_zero, uint32_t w_zero, tl_conv *c) {
+static tl_status read_zeros(tl_eval *ctx, uint32_t x_zero, uint32_t w_zero, tl_conv *c) {
   int64_t zero;
   if (c->x_source < TL_CONV_U8 || c->w_source < TL_CONV_U8)
-    return tl_eval_unsupported(x, "a quantized convolution of these types is not supported");
-  TL_TRY(tl_eval_operand_int(x, x_zero, 0, &zero));
+    return tl_eval_unsupported(ctx, "a quantized convolution of these types is not supported");
+  TL_TRY(tl_eval_operand_int(ctx, x_zero, 0, &zero));
   c->x_zero = (int32_t)zero;
-  return tl_zeros_read(x, w_zero, (uint64_t)(c->groups * c->out_channels), &c->w_zero);
+  return tl_zeros_read(ctx, w_zero, (uint64_t)(c->groups * c->out_channels), &c->w_zero);
 }
 
 /* ConvInteger: x, w, zero points. The sums are the result. */
-tl_status tl_eval_conv_integer(tl_eval *x) {
+tl_status tl_eval_conv_integer(tl_eval *ctx) {
   int64_t dims[TL_MAX_RANK];
   tl_conv c;
   tl_host *y;
-  TL_TRY(tl_conv_open(x, 0, 1, false, &c));
-  TL_TRY(read_zeros(x, 2, 3, &c));
+  TL_TRY(tl_conv_open(ctx, 0, 1, false, &c));
+  TL_TRY(read_zeros(ctx, 2, 3, &c));
   tl_conv_dims(&c, dims);
-  TL_TRY(tl_eval_result(x, 0, TL_DTYPE_I32, c.window.n + 2, dims, &y));
+  TL_TRY(tl_eval_result(ctx, 0, TL_DTYPE_I32, c.window.n + 2, dims, &y));
   c.y = y->data;
-  return y->n ? tl_conv_run(x, &c) : TL_OK;
+  return y->n ? tl_conv_run(ctx, &c) : TL_OK;
 }
 
 /* Computes the sums as a value of their own, the caller's to release. They begin as the bias, which
  * has the scale of the sums. */
-static tl_status sum_up(tl_eval *x, tl_conv *c, const tl_host *bias, tl_host **sums) {
+static tl_status sum_up(tl_eval *ctx, tl_conv *c, const tl_host *bias, tl_host **sums) {
   int64_t dims[TL_MAX_RANK];
   tl_conv_dims(c, dims);
-  *sums = tl_host_new(x->heap, TL_DTYPE_I32, c->window.n + 2, dims);
+  *sums = tl_host_new(ctx->heap, TL_DTYPE_I32, c->window.n + 2, dims);
   if (!*sums)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   if ((*sums)->n == 0)
     return TL_OK;
   c->y = (*sums)->data;
   c->accumulate = bias != NULL;
   if (bias)
-    tl_conv_fill(x, c, bias->data, sizeof(int32_t));
-  return tl_conv_run(x, c);
+    tl_conv_fill(ctx, c, bias->data, sizeof(int32_t));
+  return tl_conv_run(ctx, c);
 }
 
 /* Reads the scales of x, w (one, or one for each output channel) and y, and y's zero point. */
@@ -57,26 +57,26 @@ static tl_status read_scales(tl_eval *x, const tl_conv *c, tl_requant *q) {
 }
 
 /* QLinearConv: x, scale, zero point, w, scale, zero point, scale and zero point of y, bias. */
-tl_status tl_eval_qlinear_conv(tl_eval *x) {
+tl_status tl_eval_qlinear_conv(tl_eval *ctx) {
   tl_conv c;
   tl_host *sums = NULL, *y;
   tl_requant q = {.alpha = 1.0f};
-  const tl_host *zero = tl_eval_in(x, 7), *bias = tl_eval_in(x, 8);
-  TL_TRY(tl_conv_open(x, 0, 3, tl_eval_int(x, TL_SYM_channels_last, 0) != 0, &c));
-  TL_TRY(read_zeros(x, 2, 5, &c));
-  TL_TRY(read_scales(x, &c, &q));
+  const tl_host *zero = tl_eval_in(ctx, 7), *bias = tl_eval_in(ctx, 8);
+  TL_TRY(tl_conv_open(ctx, 0, 3, tl_eval_int(ctx, TL_SYM_channels_last, 0) != 0, &c));
+  TL_TRY(read_zeros(ctx, 2, 5, &c));
+  TL_TRY(read_scales(ctx, &c, &q));
   if (!zero || (zero->dtype != TL_DTYPE_U8 && zero->dtype != TL_DTYPE_I8))
-    return tl_eval_fail(x, "y_zero_point is missing");
+    return tl_eval_fail(ctx, "y_zero_point is missing");
   if (c.taps_first)
-    return tl_eval_unsupported(x, "a weight with its channels last is not supported");
+    return tl_eval_unsupported(ctx, "a weight with its channels last is not supported");
   if (bias && bias->n != (uint64_t)(c.groups * c.out_channels))
-    return tl_eval_fail(x, "the bias does not have one number for each of %lld channels",
+    return tl_eval_fail(ctx, "the bias does not have one number for each of %lld channels",
                         (long long)(c.groups * c.out_channels));
-  tl_status status = sum_up(x, &c, bias, &sums);
+  tl_status status = sum_up(ctx, &c, bias, &sums);
   if (status == TL_OK)
-    status = tl_eval_result_like(x, 0, (tl_dtype)zero->dtype, sums, &y);
+    status = tl_eval_result_like(ctx, 0, (tl_dtype)zero->dtype, sums, &y);
   if (status == TL_OK)
-    tl_requant_run(x, &q, sums, y);
+    tl_requant_run(ctx, &q, sums, y);
   tl_host_release(sums);
   return status;
 }

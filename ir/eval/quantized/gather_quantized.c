@@ -39,44 +39,45 @@ static float value_at(const table *w, uint64_t i) {
 }
 
 /* Checks the shapes of scales and zero points: those of the data with blocks along the axis. */
-static tl_status check_scales(tl_eval *x, const table *w, uint32_t axis) {
-  const tl_host *t = w->t, *scales = x->in[2];
+static tl_status check_scales(tl_eval *ctx, const table *w, uint32_t axis) {
+  const tl_host *t = w->t, *scales = ctx->in[2];
   bool fits = scales->rank == t->rank && scales->dtype == TL_DTYPE_F32;
   for (int i = 0; fits && i < t->rank; i++)
     fits = scales->dims[i] == ((uint32_t)i == axis ? (int64_t)w->blocks : w->dims[i]);
   if (!fits)
-    return tl_eval_fail(x, "the shape of the scales does not fit the blocks of the data");
+    return tl_eval_fail(ctx, "the shape of the scales does not fit the blocks of the data");
   if (!w->zeros)
     return TL_OK;
   uint64_t each = w->bits ? 8 / w->bits : 1;
   uint64_t rows = w->blocks ? scales->n / w->blocks : 0;
   uint64_t want = w->bits ? rows * ((w->blocks + each - 1) / each) : scales->n;
   if (w->zeros->dtype != t->dtype || w->zeros->n != want)
-    return tl_eval_fail(x, "the zero points do not fit the scales");
+    return tl_eval_fail(ctx, "the zero points do not fit the scales");
   return TL_OK;
 }
 
 /* Reads the dims, counted in values, and the geometry of the blocks. */
-static tl_status read_table(tl_eval *x, table *w, uint32_t *gather_axis) {
+static tl_status read_table(tl_eval *ctx, table *w, uint32_t *gather_axis) {
   uint32_t axis;
   const tl_host *t = w->t;
-  int64_t block = tl_eval_int(x, TL_SYM_block_size, 128), bits = tl_eval_int(x, TL_SYM_bits, 4);
-  TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_gather_axis, 0), t->rank, gather_axis));
-  TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_quantize_axis, 1), t->rank, &axis));
+  int64_t block = tl_eval_int(ctx, TL_SYM_block_size, 128), bits = tl_eval_int(ctx, TL_SYM_bits, 4);
+  TL_TRY(tl_eval_axis(ctx, tl_eval_int(ctx, TL_SYM_gather_axis, 0), t->rank, gather_axis));
+  TL_TRY(tl_eval_axis(ctx, tl_eval_int(ctx, TL_SYM_quantize_axis, 1), t->rank, &axis));
   if (block < 1 || (bits != 2 && bits != 4 && bits != 8))
-    return tl_eval_fail(x, "blocks of %lld values of %lld bits", (long long)block, (long long)bits);
+    return tl_eval_fail(ctx, "blocks of %lld values of %lld bits", (long long)block,
+                        (long long)bits);
   memcpy(w->dims, t->dims, (size_t)t->rank * sizeof *w->dims);
   w->bits = t->dtype == TL_DTYPE_U8 ? (unsigned)bits : 0;
   if (w->bits && (axis != (uint32_t)t->rank - 1 || *gather_axis == axis))
-    return tl_eval_unsupported(x, "bytes must be quantized along their last axis");
+    return tl_eval_unsupported(ctx, "bytes must be quantized along their last axis");
   if (w->bits && __builtin_mul_overflow(w->dims[axis], 8 / bits, &w->dims[axis]))
-    return tl_eval_fail(x, "the data has more values than can be counted");
+    return tl_eval_fail(ctx, "the data has more values than can be counted");
   w->last = (uint64_t)w->dims[t->rank - 1];
   w->quantized = (uint64_t)w->dims[axis];
   w->inner = tl_eval_around(t, axis).inner;
   w->block = (uint64_t)block;
   w->blocks = w->quantized / w->block + (w->quantized % w->block != 0);
-  return check_scales(x, w, axis);
+  return check_scales(ctx, w, axis);
 }
 
 /* The gather, for the threads. */
@@ -98,30 +99,30 @@ static void look_up(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-tl_status tl_eval_gather_block_quantized(tl_eval *x) {
+tl_status tl_eval_gather_block_quantized(tl_eval *ctx) {
   uint32_t axis;
   const int64_t *index;
   int64_t dims[2 * TL_MAX_RANK];
   tl_host *y;
-  TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
-  TL_TRY(tl_eval_need_rank(x, 2, 2, TL_MAX_RANK));
-  const tl_host *t = x->in[0];
-  table w = {.t = t, .scales = x->in[2]->data, .zeros = tl_eval_in(x, 3)};
-  TL_TRY(read_table(x, &w, &axis));
-  TL_TRY(tl_eval_indices(x, 1, w.dims[axis], &index));
-  const tl_host *indices = x->in[1];
+  TL_TRY(tl_eval_need_rank(ctx, 0, 2, TL_MAX_RANK));
+  TL_TRY(tl_eval_need_rank(ctx, 2, 2, TL_MAX_RANK));
+  const tl_host *t = ctx->in[0];
+  table w = {.t = t, .scales = ctx->in[2]->data, .zeros = tl_eval_in(ctx, 3)};
+  TL_TRY(read_table(ctx, &w, &axis));
+  TL_TRY(tl_eval_indices(ctx, 1, w.dims[axis], &index));
+  const tl_host *indices = ctx->in[1];
   int rank = t->rank - 1 + indices->rank, own = (int)axis;
   if (rank > TL_MAX_RANK)
-    return tl_eval_unsupported(x, "the result would have %d dims", rank);
+    return tl_eval_unsupported(ctx, "the result would have %d dims", rank);
   memcpy(dims, w.dims, axis * sizeof *dims);
   memcpy(dims + own, indices->dims, (size_t)indices->rank * sizeof *dims);
   memcpy(dims + own + indices->rank, w.dims + own + 1, (size_t)(t->rank - 1 - own) * sizeof *dims);
-  TL_TRY(tl_eval_result(x, 0, TL_DTYPE_F32, rank, dims, &y));
+  TL_TRY(tl_eval_result(ctx, 0, TL_DTYPE_F32, rank, dims, &y));
   if (!y->n)
     return TL_OK;
   lookup g = {&w, index, y->data, indices->n, (uint64_t)w.dims[axis], 1};
   for (int i = own + 1; i < t->rank; i++)
     g.inner *= (uint64_t)w.dims[i];
-  tl_eval_for(x, y->n / g.inner, (1 << 14) / g.inner + 1, look_up, &g);
+  tl_eval_for(ctx, y->n / g.inner, (1 << 14) / g.inner + 1, look_up, &g);
   return TL_OK;
 }

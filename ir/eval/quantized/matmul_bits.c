@@ -17,36 +17,36 @@ typedef struct packed {
   tl_host *weight;       /* [N][K] f32 */
 } packed;
 
-static tl_status read_sizes(tl_eval *x, packed *p) {
+static tl_status read_sizes(tl_eval *ctx, packed *p) {
   int64_t total;
-  p->k = tl_eval_int(x, TL_SYM_K, 0);
-  p->n = tl_eval_int(x, TL_SYM_N, 0);
-  p->block = tl_eval_int(x, TL_SYM_block_size, 0);
+  p->k = tl_eval_int(ctx, TL_SYM_K, 0);
+  p->n = tl_eval_int(ctx, TL_SYM_N, 0);
+  p->block = tl_eval_int(ctx, TL_SYM_block_size, 0);
   if (p->k < 1 || p->n < 1 || p->block < 1 || p->k > INT32_MAX || p->n > INT32_MAX ||
       p->block > INT32_MAX || __builtin_mul_overflow(p->k, p->n, &total))
-    return tl_eval_fail(x, "K %lld, N %lld, block_size %lld are out of range", (long long)p->k,
+    return tl_eval_fail(ctx, "K %lld, N %lld, block_size %lld are out of range", (long long)p->k,
                         (long long)p->n, (long long)p->block);
   p->blocks = (p->k + p->block - 1) / p->block;
-  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
-  if (tl_eval_in(x, 0)->dtype != TL_DTYPE_F32)
-    return tl_eval_unsupported(x, "such a product of %s is not supported",
-                               tl_dtype_get((tl_dtype)tl_eval_in(x, 0)->dtype)->name);
+  TL_TRY(tl_eval_need_rank(ctx, 0, 1, TL_MAX_RANK));
+  if (tl_eval_in(ctx, 0)->dtype != TL_DTYPE_F32)
+    return tl_eval_unsupported(ctx, "such a product of %s is not supported",
+                               tl_dtype_get((tl_dtype)tl_eval_in(ctx, 0)->dtype)->name);
   return TL_OK;
 }
 
 /* Multiplies operand 0 by the float weight, whose transposed form is a matter of strides, and adds
  * the bias. */
-static tl_status multiply(tl_eval *x, const packed *p, const tl_host *bias) {
+static tl_status multiply(tl_eval *ctx, const packed *p, const tl_host *bias) {
   tl_matmul_view a, b;
   tl_matmul plan;
   tl_host *y;
   int64_t dims[2] = {p->k, p->n};
-  TL_TRY(tl_matmul_view_of(x, 0, false, false, &a));
+  TL_TRY(tl_matmul_view_of(ctx, 0, false, false, &a));
   tl_matmul_view_set(&b, 2, dims);
   b.strides[0] = 1;
   b.strides[1] = p->k;
-  TL_TRY(tl_matmul_plan(x, &a, &b, false, &plan));
-  TL_TRY(tl_matmul_run(x, &plan, tl_eval_in(x, 0), p->weight, &y));
+  TL_TRY(tl_matmul_plan(ctx, &a, &b, false, &plan));
+  TL_TRY(tl_matmul_run(ctx, &plan, tl_eval_in(ctx, 0), p->weight, &y));
   for (uint64_t i = 0; bias && i < y->n; i++)
     ((float *)y->data)[i] += ((const float *)bias->data)[i % bias->n];
   return TL_OK;
@@ -61,33 +61,33 @@ static int32_t unpack(const uint8_t *row, int64_t i, int64_t bits) {
 }
 
 /* Reads the operands of MatMulNBits. B: [N][blocks][block * bits / 8] bytes. */
-static tl_status read_nbits(tl_eval *x, packed *p) {
-  TL_TRY(read_sizes(x, p));
-  p->bits = tl_eval_int(x, TL_SYM_bits, 4);
-  p->b = tl_eval_in(x, 1);
-  p->scales = tl_eval_in(x, 2);
-  p->zeros = tl_eval_in(x, 3);
-  p->groups = tl_eval_in(x, 4);
+static tl_status read_nbits(tl_eval *ctx, packed *p) {
+  TL_TRY(read_sizes(ctx, p));
+  p->bits = tl_eval_int(ctx, TL_SYM_bits, 4);
+  p->b = tl_eval_in(ctx, 1);
+  p->scales = tl_eval_in(ctx, 2);
+  p->zeros = tl_eval_in(ctx, 3);
+  p->groups = tl_eval_in(ctx, 4);
   if ((p->bits != 2 && p->bits != 4 && p->bits != 8) || p->block * p->bits % 8)
-    return tl_eval_unsupported(x, "weights of %lld bits in blocks of %lld are not supported",
+    return tl_eval_unsupported(ctx, "weights of %lld bits in blocks of %lld are not supported",
                                (long long)p->bits, (long long)p->block);
-  if (tl_eval_int(x, TL_SYM_weight_prepacked, 0) != 0)
-    return tl_eval_unsupported(x, "a weight packed for one processor is not supported");
+  if (tl_eval_int(ctx, TL_SYM_weight_prepacked, 0) != 0)
+    return tl_eval_unsupported(ctx, "a weight packed for one processor is not supported");
   if (!p->b || p->b->dtype != TL_DTYPE_U8 ||
       p->b->n != (uint64_t)(p->n * p->blocks) * (uint64_t)(p->block * p->bits / 8))
-    return tl_eval_fail(x, "B must be u8 with %lld rows of %lld blocks", (long long)p->n,
+    return tl_eval_fail(ctx, "B must be u8 with %lld rows of %lld blocks", (long long)p->n,
                         (long long)p->blocks);
   if (!p->scales || p->scales->dtype != TL_DTYPE_F32 ||
       p->scales->n != (uint64_t)(p->n * p->blocks))
-    return tl_eval_fail(x, "scales must have one number for each block");
+    return tl_eval_fail(ctx, "scales must have one number for each block");
   if (p->groups && (p->groups->dtype != TL_DTYPE_I32 || p->groups->n < (uint64_t)p->k))
-    return tl_eval_fail(x, "g_idx must have one number for each of K");
+    return tl_eval_fail(ctx, "g_idx must have one number for each of K");
   uint64_t zeros = p->zeros && p->zeros->dtype == TL_DTYPE_U8
                        ? (uint64_t)p->n * (uint64_t)((p->blocks * p->bits + 7) / 8)
                        : (uint64_t)(p->n * p->blocks);
   if (p->zeros &&
       ((p->zeros->dtype != TL_DTYPE_U8 && p->zeros->dtype != TL_DTYPE_F32) || p->zeros->n != zeros))
-    return tl_eval_fail(x, "zero_points must have %llu elements", (unsigned long long)zeros);
+    return tl_eval_fail(ctx, "zero_points must have %llu elements", (unsigned long long)zeros);
   return TL_OK;
 }
 
@@ -116,33 +116,34 @@ static void make_rows(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-static tl_status check_groups(tl_eval *x, const packed *p) {
+static tl_status check_groups(tl_eval *ctx, const packed *p) {
   for (int64_t k = 0; p->groups && k < p->k; k++) {
     int32_t g = ((const int32_t *)p->groups->data)[k];
     if (g < 0 || g >= p->blocks)
-      return tl_eval_fail(x, "g_idx has %d, but a row has %lld blocks", g, (long long)p->blocks);
+      return tl_eval_fail(ctx, "g_idx has %d, but a row has %lld blocks", g, (long long)p->blocks);
   }
   return TL_OK;
 }
 
-static tl_status check_bias(tl_eval *x, const packed *p, const tl_host *bias) {
+static tl_status check_bias(tl_eval *ctx, const packed *p, const tl_host *bias) {
   if (!bias || (bias->dtype == TL_DTYPE_F32 && bias->n == (uint64_t)p->n))
     return TL_OK;
-  return tl_eval_fail(x, "the bias must have one number for each of %lld columns", (long long)p->n);
+  return tl_eval_fail(ctx, "the bias must have one number for each of %lld columns",
+                      (long long)p->n);
 }
 
-tl_status tl_eval_matmul_nbits(tl_eval *x) {
+tl_status tl_eval_matmul_nbits(tl_eval *ctx) {
   packed p = {0};
-  const tl_host *bias = tl_eval_in(x, 5);
-  TL_TRY(read_nbits(x, &p));
-  TL_TRY(check_groups(x, &p));
-  TL_TRY(check_bias(x, &p, bias));
+  const tl_host *bias = tl_eval_in(ctx, 5);
+  TL_TRY(read_nbits(ctx, &p));
+  TL_TRY(check_groups(ctx, &p));
+  TL_TRY(check_bias(ctx, &p, bias));
   int64_t dims[2] = {p.n, p.k};
-  p.weight = tl_host_new(x->heap, TL_DTYPE_F32, 2, dims);
+  p.weight = tl_host_new(ctx->heap, TL_DTYPE_F32, 2, dims);
   if (!p.weight)
-    return tl_eval_no_memory(x);
-  tl_eval_for(x, (uint64_t)p.n, 16, make_rows, &p);
-  tl_status status = multiply(x, &p, bias);
+    return tl_eval_no_memory(ctx);
+  tl_eval_for(ctx, (uint64_t)p.n, 16, make_rows, &p);
+  tl_status status = multiply(ctx, &p, bias);
   tl_host_release(p.weight);
   return status;
 }
@@ -160,27 +161,27 @@ static const float codes[2][16] = {
 
 /* MatMulBnb4. Blocks run over the whole weight, across rows; the first of two numbers is in the
  * high bits. */
-tl_status tl_eval_matmul_bnb4(tl_eval *x) {
+tl_status tl_eval_matmul_bnb4(tl_eval *ctx) {
   packed p = {0};
-  int64_t kind = tl_eval_int(x, TL_SYM_quant_type, 0);
-  TL_TRY(read_sizes(x, &p));
-  p.b = tl_eval_in(x, 1);
-  p.scales = tl_eval_in(x, 2);
+  int64_t kind = tl_eval_int(ctx, TL_SYM_quant_type, 0);
+  TL_TRY(read_sizes(ctx, &p));
+  p.b = tl_eval_in(ctx, 1);
+  p.scales = tl_eval_in(ctx, 2);
   uint64_t total = (uint64_t)p.n * (uint64_t)p.k, block = (uint64_t)p.block;
-  if (kind < 0 || kind > 1 || tl_eval_int(x, TL_SYM_transB, 1) != 1)
-    return tl_eval_unsupported(x, "quant_type %lld is not known", (long long)kind);
+  if (kind < 0 || kind > 1 || tl_eval_int(ctx, TL_SYM_transB, 1) != 1)
+    return tl_eval_unsupported(ctx, "quant_type %lld is not known", (long long)kind);
   if (!p.b || p.b->dtype != TL_DTYPE_U8 || p.b->n != (total + 1) / 2 || !p.scales ||
       p.scales->dtype != TL_DTYPE_F32 || p.scales->n != (total + block - 1) / block)
-    return tl_eval_fail(x, "B and absmax do not fit K, N and block_size");
+    return tl_eval_fail(ctx, "B and absmax do not fit K, N and block_size");
   int64_t dims[2] = {p.n, p.k};
-  p.weight = tl_host_new(x->heap, TL_DTYPE_F32, 2, dims);
+  p.weight = tl_host_new(ctx->heap, TL_DTYPE_F32, 2, dims);
   if (!p.weight)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   const uint8_t *from = p.b->data;
   for (uint64_t i = 0; i < total; i++)
     ((float *)p.weight->data)[i] = codes[kind][i % 2 ? from[i / 2] & 15 : from[i / 2] >> 4] *
                                    ((const float *)p.scales->data)[i / block];
-  tl_status status = multiply(x, &p, NULL);
+  tl_status status = multiply(ctx, &p, NULL);
   tl_host_release(p.weight);
   return status;
 }
@@ -201,40 +202,40 @@ static bool is_by_group(const tl_host *h, const packed *p) {
   return h->dtype == TL_DTYPE_F32 && h->n == (uint64_t)(p->blocks * p->n);
 }
 
-static tl_status read_weight_quant(tl_eval *x, packed *p) {
-  p->b = tl_eval_in(x, 1);
-  p->scales = tl_eval_in(x, 2);
-  p->zeros = tl_eval_in(x, 3);
-  if (tl_eval_int(x, TL_SYM_transpose_x, 0) || tl_eval_int(x, TL_SYM_transpose_weight, 0) ||
-      tl_eval_in(x, 4) || tl_eval_in(x, 5) || tl_eval_in(x, 0)->dtype != TL_DTYPE_F32 ||
+static tl_status read_weight_quant(tl_eval *ctx, packed *p) {
+  p->b = tl_eval_in(ctx, 1);
+  p->scales = tl_eval_in(ctx, 2);
+  p->zeros = tl_eval_in(ctx, 3);
+  if (tl_eval_int(ctx, TL_SYM_transpose_x, 0) || tl_eval_int(ctx, TL_SYM_transpose_weight, 0) ||
+      tl_eval_in(ctx, 4) || tl_eval_in(ctx, 5) || tl_eval_in(ctx, 0)->dtype != TL_DTYPE_F32 ||
       (p->b->dtype != TL_DTYPE_I8 && p->b->dtype != TL_DTYPE_I4))
-    return tl_eval_unsupported(x, "such a product with a quantized weight is not supported");
-  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
-  TL_TRY(tl_eval_need_rank(x, 1, 2, 2));
+    return tl_eval_unsupported(ctx, "such a product with a quantized weight is not supported");
+  TL_TRY(tl_eval_need_rank(ctx, 0, 1, TL_MAX_RANK));
+  TL_TRY(tl_eval_need_rank(ctx, 1, 2, 2));
   p->k = p->b->dims[0];
   p->n = p->b->dims[1];
-  p->block = tl_eval_int(x, TL_SYM_antiquant_group_size, 0);
+  p->block = tl_eval_int(ctx, TL_SYM_antiquant_group_size, 0);
   p->block = p->block ? p->block : p->k;
   if (p->k < 1 || p->n < 1 || p->block < 1 || p->block > p->k)
-    return tl_eval_fail(x, "antiquant_group_size does not fit the weight");
+    return tl_eval_fail(ctx, "antiquant_group_size does not fit the weight");
   p->blocks = (p->k + p->block - 1) / p->block;
   if (!is_by_group(p->scales, p) || (p->zeros && !is_by_group(p->zeros, p)))
-    return tl_eval_fail(x, "antiquant_scale and antiquant_offset need %lld x %lld numbers",
+    return tl_eval_fail(ctx, "antiquant_scale and antiquant_offset need %lld x %lld numbers",
                         (long long)p->blocks, (long long)p->n);
   return TL_OK;
 }
 
 /* WeightQuantBatchMatmulV2: x ((weight + offset) scale). The weight is [K,N] here, so it is
  * transposed to the [N,K] that multiply() takes. */
-tl_status tl_eval_weight_quant_matmul(tl_eval *x) {
+tl_status tl_eval_weight_quant_matmul(tl_eval *ctx) {
   packed p = {0};
-  const tl_host *bias = tl_eval_in(x, 6);
-  TL_TRY(read_weight_quant(x, &p));
-  TL_TRY(check_bias(x, &p, bias));
+  const tl_host *bias = tl_eval_in(ctx, 6);
+  TL_TRY(read_weight_quant(ctx, &p));
+  TL_TRY(check_bias(ctx, &p, bias));
   int64_t dims[2] = {p.n, p.k};
-  p.weight = tl_host_new(x->heap, TL_DTYPE_F32, 2, dims);
+  p.weight = tl_host_new(ctx->heap, TL_DTYPE_F32, 2, dims);
   if (!p.weight)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (int64_t k = 0; k < p.k; k++)
     for (int64_t n = 0; n < p.n; n++) {
       int64_t at = k / p.block * p.n + n;
@@ -242,7 +243,7 @@ tl_status tl_eval_weight_quant_matmul(tl_eval *x) {
       ((float *)p.weight->data)[n * p.k + k] = (whole_weight(p.b, k * p.n + n) + offset) *
                                                ((const float *)p.scales->data)[at];
     }
-  tl_status status = multiply(x, &p, bias);
+  tl_status status = multiply(ctx, &p, bias);
   tl_host_release(p.weight);
   return status;
 }

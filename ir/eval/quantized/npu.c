@@ -17,10 +17,10 @@ typedef struct dequant {
 } dequant;
 
 /* Reads scales as floats. A scale of 64 bits holds an f32 in its lower half. */
-static tl_status read_scales(tl_eval *x, const tl_host *t, float **out) {
-  *out = tl_eval_scratch(x, t->n + 1, sizeof **out);
+static tl_status read_scales(tl_eval *ctx, const tl_host *t, float **out) {
+  *out = tl_eval_scratch(ctx, t->n + 1, sizeof **out);
   if (!*out)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   bool bits64 = t->dtype == TL_DTYPE_U64 || t->dtype == TL_DTYPE_I64;
   for (uint64_t i = 0; bits64 && i < t->n; i++) {
     uint32_t bits = (uint32_t)((const uint64_t *)t->data)[i];
@@ -55,43 +55,43 @@ static void requantize(void *user, uint64_t begin, uint64_t end) {
 
 /* Reads sums of products and their scales: one, or one for each channel, which is dim 1 of images
  * and the last dim otherwise. sqrt_mode: the scale is given as its square root. */
-static tl_status read_sums(tl_eval *x, dequant *d) {
-  const tl_host *t = tl_eval_in(x, 0), *scales = tl_eval_in(x, 1);
+static tl_status read_sums(tl_eval *ctx, dequant *d) {
+  const tl_host *t = tl_eval_in(ctx, 0), *scales = tl_eval_in(ctx, 1);
   float *scale;
-  TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
-  TL_TRY(tl_eval_need_rank(x, 1, 0, TL_MAX_RANK));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK));
+  TL_TRY(tl_eval_need_rank(ctx, 1, 0, TL_MAX_RANK));
   int channel = t->rank >= 4 ? 1 : t->rank - 1;
   int64_t inner = 1;
   if (t->rank && !tl_eval_product(t->dims, channel + 1, t->rank, &inner))
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   if (scales->n != 1 && (t->rank == 0 || scales->n != (uint64_t)t->dims[channel]))
-    return tl_eval_fail(x, "there are %llu scales, expected one or one a channel",
+    return tl_eval_fail(ctx, "there are %llu scales, expected one or one a channel",
                         (unsigned long long)scales->n);
-  TL_TRY(read_scales(x, scales, &scale));
-  for (uint64_t i = 0; tl_eval_int(x, TL_SYM_sqrt_mode, 0) && i < scales->n; i++)
+  TL_TRY(read_scales(ctx, scales, &scale));
+  for (uint64_t i = 0; tl_eval_int(ctx, TL_SYM_sqrt_mode, 0) && i < scales->n; i++)
     scale[i] *= scale[i];
   *d = (dequant){.in = t->data,
                  .scale = scale,
                  .n_scales = scales->n,
                  .inner = inner > 0 ? (uint64_t)inner : 1,
-                 .relu = tl_eval_int(x, TL_SYM_relu_flag, 0) != 0};
+                 .relu = tl_eval_int(ctx, TL_SYM_relu_flag, 0) != 0};
   return TL_OK;
 }
 
-static tl_status scale_sums(tl_eval *x, tl_dtype dtype,
+static tl_status scale_sums(tl_eval *ctx, tl_dtype dtype,
                             void (*work)(void *user, uint64_t begin, uint64_t end)) {
-  const tl_host *t = tl_eval_in(x, 0);
+  const tl_host *t = tl_eval_in(ctx, 0);
   tl_host *y;
   dequant d;
-  TL_TRY(read_sums(x, &d));
-  TL_TRY(tl_eval_result_like(x, 0, dtype, t, &y));
+  TL_TRY(read_sums(ctx, &d));
+  TL_TRY(tl_eval_result_like(ctx, 0, dtype, t, &y));
   d.out = y->data;
-  tl_eval_for(x, t->n, GRAIN, work, &d);
+  tl_eval_for(ctx, t->n, GRAIN, work, &d);
   return TL_OK;
 }
 
 /* AscendDequant: sums times scales. */
-tl_status tl_eval_ascend_dequant(tl_eval *x) { return scale_sums(x, TL_DTYPE_F32, dequantize); }
+tl_status tl_eval_ascend_dequant(tl_eval *ctx) { return scale_sums(ctx, TL_DTYPE_F32, dequantize); }
 
 /* AscendRequant: sums times scales, as 8-bit integers. */
-tl_status tl_eval_ascend_requant(tl_eval *x) { return scale_sums(x, TL_DTYPE_I8, requantize); }
+tl_status tl_eval_ascend_requant(tl_eval *ctx) { return scale_sums(ctx, TL_DTYPE_I8, requantize); }

@@ -57,13 +57,13 @@ static void average_channels(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-tl_status tl_eval_qlinear_average_pool(tl_eval *x) {
-  averaging a = {.count_padding = tl_eval_int(x, TL_SYM_count_include_pad, 0) != 0};
-  TL_TRY(tl_qlinear_bytes(x, 0, &a.dtype, &a.q));
-  TL_TRY(tl_qlinear_scale(x, 1, &a.from));
-  TL_TRY(tl_qlinear_scale(x, 3, &a.to));
-  TL_TRY(tl_pooling_open(x, tl_eval_int(x, TL_SYM_channels_last, 0) != 0, &a.p));
-  TL_TRY(tl_pooling_result(x, &a.p));
-  tl_pooling_for(x, &a.p, average_channels, &a);
+tl_status tl_eval_qlinear_average_pool(tl_eval *ctx) {
+  averaging a = {.count_padding = tl_eval_int(ctx, TL_SYM_count_include_pad, 0) != 0};
+  TL_TRY(tl_qlinear_bytes(ctx, 0, &a.dtype, &a.q));
+  TL_TRY(tl_qlinear_scale(ctx, 1, &a.from));
+  TL_TRY(tl_qlinear_scale(ctx, 3, &a.to));
+  TL_TRY(tl_pooling_open(ctx, tl_eval_int(ctx, TL_SYM_channels_last, 0) != 0, &a.p));
+  TL_TRY(tl_pooling_result(ctx, &a.p));
+  tl_pooling_for(ctx, &a.p, average_channels, &a);
   return TL_OK;
 }

@@ -6,20 +6,20 @@
 #include "ir/eval/kernel/loop.h"
 #include "ir/eval/math/elementary.h"
 
-tl_status tl_qlinear_scale(tl_eval *x, uint32_t i, tl_scaled *out) {
+tl_status tl_qlinear_scale(tl_eval *ctx, uint32_t i, tl_scaled *out) {
   double scale, zero;
-  if (!tl_eval_in(x, i))
-    return tl_eval_fail(x, "operand %u, a scale, is absent", i);
-  TL_TRY(tl_eval_operand_float(x, i, 1, &scale));
-  TL_TRY(tl_eval_operand_float(x, i + 1, 0, &zero));
+  if (!tl_eval_in(ctx, i))
+    return tl_eval_fail(ctx, "operand %u, a scale, is absent", i);
+  TL_TRY(tl_eval_operand_float(ctx, i, 1, &scale));
+  TL_TRY(tl_eval_operand_float(ctx, i + 1, 0, &zero));
   *out = (tl_scaled){(float)scale, (float)zero};
   return TL_OK;
 }
 
-tl_status tl_qlinear_bytes(tl_eval *x, uint32_t i, tl_dtype *d, tl_quantizer *q) {
-  const tl_host *t = tl_eval_in(x, i);
+tl_status tl_qlinear_bytes(tl_eval *ctx, uint32_t i, tl_dtype *d, tl_quantizer *q) {
+  const tl_host *t = tl_eval_in(ctx, i);
   if (!t || t->kind != TL_HOST_TENSOR || (t->dtype != TL_DTYPE_I8 && t->dtype != TL_DTYPE_U8))
-    return tl_eval_fail(x, "operand %u must be a tensor of i8 or u8", i);
+    return tl_eval_fail(ctx, "operand %u must be a tensor of i8 or u8", i);
   *d = (tl_dtype)t->dtype;
   (void)tl_quantizer_for(*d, true, q);
   return TL_OK;
@@ -38,19 +38,19 @@ static void look_up(TL_ROW_ARGS) {
 typedef float (*activation)(float v, float alpha);
 
 /* Computes the function for each of the 256 bytes once, then looks the elements up. */
-static tl_status by_table(tl_eval *x, activation fn, float alpha) {
+static tl_status by_table(tl_eval *ctx, activation fn, float alpha) {
   tl_dtype d;
   tl_quantizer q;
   tl_scaled from, to;
   float v[256];
   uint8_t table[256];
-  TL_TRY(tl_qlinear_bytes(x, 0, &d, &q));
-  TL_TRY(tl_qlinear_scale(x, 1, &from));
-  TL_TRY(tl_qlinear_scale(x, 3, &to));
+  TL_TRY(tl_qlinear_bytes(ctx, 0, &d, &q));
+  TL_TRY(tl_qlinear_scale(ctx, 1, &from));
+  TL_TRY(tl_qlinear_scale(ctx, 3, &to));
   for (int i = 0; i < 256; i++)
     v[i] = fn(tl_qlinear_value(&from, d, (uint8_t)i), alpha) / to.scale;
   tl_quantizer_store(&q, v, (tl_zero_points){&to.zero, 0}, table, 0, 256);
-  return tl_eval_elementwise(x, x->in, 1, d, look_up, table);
+  return tl_eval_elementwise(ctx, ctx->in, 1, d, look_up, table);
 }
 
 static float leaky(float v, float alpha) { return v < 0 ? alpha * v : v; }
@@ -60,11 +60,11 @@ static float sigmoid(float v, float alpha) {
   return (float)tl_sigmoid((double)v);
 }
 
-tl_status tl_eval_qlinear_leaky_relu(tl_eval *x) {
-  return by_table(x, leaky, tl_eval_float(x, TL_SYM_alpha, 0.01f));
+tl_status tl_eval_qlinear_leaky_relu(tl_eval *ctx) {
+  return by_table(ctx, leaky, tl_eval_float(ctx, TL_SYM_alpha, 0.01f));
 }
 
-tl_status tl_eval_qlinear_sigmoid(tl_eval *x) { return by_table(x, sigmoid, 0); }
+tl_status tl_eval_qlinear_sigmoid(tl_eval *ctx) { return by_table(ctx, sigmoid, 0); }
 
 /* ---- two operands --------------------------------------------------------------------------- */
 
@@ -94,22 +94,22 @@ static void combine(TL_ROW_ARGS) {
   }
 }
 
-static tl_status quantized_pair(tl_eval *x, bool multiply) {
+static tl_status quantized_pair(tl_eval *ctx, bool multiply) {
   two t = {.multiply = multiply};
   tl_dtype other;
-  TL_TRY(tl_qlinear_bytes(x, 3, &other, &t.q));
-  TL_TRY(tl_qlinear_bytes(x, 0, &t.dtype, &t.q));
+  TL_TRY(tl_qlinear_bytes(ctx, 3, &other, &t.q));
+  TL_TRY(tl_qlinear_bytes(ctx, 0, &t.dtype, &t.q));
   if (other != t.dtype)
-    return tl_eval_fail(x, "the operands must be of one element type");
-  TL_TRY(tl_qlinear_scale(x, 1, &t.a));
-  TL_TRY(tl_qlinear_scale(x, 4, &t.b));
-  TL_TRY(tl_qlinear_scale(x, 6, &t.c));
-  const tl_host *in[] = {x->in[0], x->in[3]};
-  return tl_eval_elementwise(x, in, 2, t.dtype, combine, &t);
+    return tl_eval_fail(ctx, "the operands must be of one element type");
+  TL_TRY(tl_qlinear_scale(ctx, 1, &t.a));
+  TL_TRY(tl_qlinear_scale(ctx, 4, &t.b));
+  TL_TRY(tl_qlinear_scale(ctx, 6, &t.c));
+  const tl_host *in[] = {ctx->in[0], ctx->in[3]};
+  return tl_eval_elementwise(ctx, in, 2, t.dtype, combine, &t);
 }
 
-tl_status tl_eval_qlinear_add(tl_eval *x) { return quantized_pair(x, false); }
-tl_status tl_eval_qlinear_mul(tl_eval *x) { return quantized_pair(x, true); }
+tl_status tl_eval_qlinear_add(tl_eval *ctx) { return quantized_pair(ctx, false); }
+tl_status tl_eval_qlinear_mul(tl_eval *ctx) { return quantized_pair(ctx, true); }
 
 /* ---- Where ---------------------------------------------------------------------------------- */
 
@@ -139,23 +139,23 @@ static void requantize(const tl_scaled *from, const tl_scaled *to, tl_dtype d, u
   tl_quantizer_store(&q, v, (tl_zero_points){&to->zero, 0}, table, 0, 256);
 }
 
-tl_status tl_eval_qlinear_where(tl_eval *x) {
+tl_status tl_eval_qlinear_where(tl_eval *ctx) {
   choice c;
   tl_quantizer q;
   tl_dtype other;
   tl_scaled a, b, z;
-  TL_TRY(tl_eval_need_tensors(x, 1));
-  TL_TRY(tl_qlinear_bytes(x, 1, &c.dtype, &q));
-  TL_TRY(tl_qlinear_bytes(x, 4, &other, &q));
-  if (x->in[0]->dtype != TL_DTYPE_BOOL || other != c.dtype)
-    return tl_eval_fail(x, "the op takes bool and two operands of one element type");
-  TL_TRY(tl_qlinear_scale(x, 2, &a));
-  TL_TRY(tl_qlinear_scale(x, 5, &b));
-  TL_TRY(tl_qlinear_scale(x, 7, &z));
+  TL_TRY(tl_eval_need_tensors(ctx, 1));
+  TL_TRY(tl_qlinear_bytes(ctx, 1, &c.dtype, &q));
+  TL_TRY(tl_qlinear_bytes(ctx, 4, &other, &q));
+  if (ctx->in[0]->dtype != TL_DTYPE_BOOL || other != c.dtype)
+    return tl_eval_fail(ctx, "the op takes bool and two operands of one element type");
+  TL_TRY(tl_qlinear_scale(ctx, 2, &a));
+  TL_TRY(tl_qlinear_scale(ctx, 5, &b));
+  TL_TRY(tl_qlinear_scale(ctx, 7, &z));
   requantize(&a, &z, c.dtype, c.x);
   requantize(&b, &z, c.dtype, c.y);
-  const tl_host *in[] = {x->in[0], x->in[1], x->in[4]};
-  return tl_eval_elementwise(x, in, 3, c.dtype, choose, &c);
+  const tl_host *in[] = {ctx->in[0], ctx->in[1], ctx->in[4]};
+  return tl_eval_elementwise(ctx, in, 3, c.dtype, choose, &c);
 }
 
 /* ---- MulInteger ----------------------------------------------------------------------------- */
@@ -173,15 +173,15 @@ static void multiply_integers(TL_ROW_ARGS) {
 }
 
 /* MulInteger: (A - zero point) * (B - zero point). */
-tl_status tl_eval_mul_integer(tl_eval *x) {
+tl_status tl_eval_mul_integer(tl_eval *ctx) {
   two t = {.a = {1, 0}, .b = {1, 0}};
   double zero;
-  TL_TRY(tl_qlinear_bytes(x, 0, &t.dtype, &t.q));
-  TL_TRY(tl_qlinear_bytes(x, 2, &t.dtype, &t.q));
-  TL_TRY(tl_eval_operand_float(x, 1, 0, &zero));
+  TL_TRY(tl_qlinear_bytes(ctx, 0, &t.dtype, &t.q));
+  TL_TRY(tl_qlinear_bytes(ctx, 2, &t.dtype, &t.q));
+  TL_TRY(tl_eval_operand_float(ctx, 1, 0, &zero));
   t.a.zero = (float)zero;
-  TL_TRY(tl_eval_operand_float(x, 3, 0, &zero));
+  TL_TRY(tl_eval_operand_float(ctx, 3, 0, &zero));
   t.b.zero = (float)zero;
-  const tl_host *in[] = {x->in[0], x->in[2]};
-  return tl_eval_elementwise(x, in, 2, TL_DTYPE_I32, multiply_integers, &t);
+  const tl_host *in[] = {ctx->in[0], ctx->in[2]};
+  return tl_eval_elementwise(ctx, in, 2, TL_DTYPE_I32, multiply_integers, &t);
 }

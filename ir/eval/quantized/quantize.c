@@ -57,36 +57,36 @@ static void plan_axis(rows *r, uint64_t outer) {
   r->length = r->inner == 1 ? r->dim : r->inner;
 }
 
-static tl_status as_floats(tl_eval *x, const tl_host *t, const float **out) {
-  float *f = tl_eval_scratch(x, t->n + 1, sizeof *f);
+static tl_status as_floats(tl_eval *ctx, const tl_host *t, const float **out) {
+  float *f = tl_eval_scratch(ctx, t->n + 1, sizeof *f);
   if (!f)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   tl_host_to_f32((tl_dtype)t->dtype, t->data, f, 0, t->n);
   *out = f;
   return TL_OK;
 }
 
 /* A blocked scale has the shape of the operand, with blocks along the axis. */
-static tl_status check_blocks(tl_eval *x, const tl_host *t, const tl_host *scale, uint32_t axis,
+static tl_status check_blocks(tl_eval *ctx, const tl_host *t, const tl_host *scale, uint32_t axis,
                               rows *r) {
   bool good = scale->rank == t->rank;
   for (int i = 0; good && i < t->rank; i++)
     good = (uint32_t)i == axis || scale->dims[i] == t->dims[i];
   if (!good)
-    return tl_eval_fail(x, "a blocked scale must have the shape of the operand but for the axis");
+    return tl_eval_fail(ctx, "a blocked scale must have the shape of the operand but for the axis");
   r->n_blocks = (uint64_t)scale->dims[axis];
   uint64_t need = r->dim / r->block + (r->dim % r->block != 0);
   if (r->n_blocks != need)
-    return tl_eval_fail(x, "%llu blocks of %llu do not cover the %llu indices of the axis",
+    return tl_eval_fail(ctx, "%llu blocks of %llu do not cover the %llu indices of the axis",
                         (unsigned long long)r->n_blocks, (unsigned long long)r->block,
                         (unsigned long long)r->dim);
   return TL_OK;
 }
 
 /* A tensor with one scale is cut anywhere, others only where scales change. */
-static tl_status plan_rows(tl_eval *x, const tl_host *t, const tl_host *scale, rows *r) {
+static tl_status plan_rows(tl_eval *ctx, const tl_host *t, const tl_host *scale, rows *r) {
   uint32_t axis;
-  int64_t outer, inner, block = tl_eval_int(x, TL_SYM_block_size, 0);
+  int64_t outer, inner, block = tl_eval_int(ctx, TL_SYM_block_size, 0);
   *r = (rows){.total = t->n};
   if (scale->n == 1 && scale->rank <= 1 && !block) {
     r->flat = true;
@@ -95,36 +95,36 @@ static tl_status plan_rows(tl_eval *x, const tl_host *t, const tl_host *scale, r
     return TL_OK;
   }
   if (block < 0)
-    return tl_eval_fail(x, "block_size is %lld", (long long)block);
-  TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_axis, 1), t->rank, &axis));
+    return tl_eval_fail(ctx, "block_size is %lld", (long long)block);
+  TL_TRY(tl_eval_axis(ctx, tl_eval_int(ctx, TL_SYM_axis, 1), t->rank, &axis));
   if (!tl_eval_product(t->dims, 0, (int)axis, &outer) ||
       !tl_eval_product(t->dims, (int)axis + 1, t->rank, &inner))
-    return tl_eval_fail(x, "the operand has more elements than can be counted");
+    return tl_eval_fail(ctx, "the operand has more elements than can be counted");
   r->dim = (uint64_t)t->dims[axis];
   r->inner = (uint64_t)inner;
   r->block = (uint64_t)block;
   if (block)
-    TL_TRY(check_blocks(x, t, scale, axis, r));
+    TL_TRY(check_blocks(ctx, t, scale, axis, r));
   else if (scale->rank != 1 || scale->n != r->dim)
-    return tl_eval_fail(x, "the scale must have one element or one per index of axis %u", axis);
+    return tl_eval_fail(ctx, "the scale must have one element or one per index of axis %u", axis);
   if (t->n)
     plan_axis(r, (uint64_t)outer);
   return TL_OK;
 }
 
 /* Reads operands 0 to 2: tensor, scale, optional zero point. */
-static tl_status take_operands(tl_eval *x, rows *r) {
+static tl_status take_operands(tl_eval *ctx, rows *r) {
   for (uint32_t i = 0; i < 3; i++) {
-    const tl_host *t = tl_eval_in(x, i);
+    const tl_host *t = tl_eval_in(ctx, i);
     if ((!t && i < 2) || (t && (t->kind != TL_HOST_TENSOR || t->dtype == TL_DTYPE_STRING)))
-      return tl_eval_fail(x, "operand %u must be a tensor of numbers", i);
+      return tl_eval_fail(ctx, "operand %u must be a tensor of numbers", i);
   }
-  const tl_host *scale = x->in[1], *zero = tl_eval_in(x, 2);
-  TL_TRY(plan_rows(x, x->in[0], scale, r));
+  const tl_host *scale = ctx->in[1], *zero = tl_eval_in(ctx, 2);
+  TL_TRY(plan_rows(ctx, ctx->in[0], scale, r));
   if (zero && zero->n != scale->n)
-    return tl_eval_fail(x, "scale and zero point must have the same shape");
-  TL_TRY(as_floats(x, scale, &r->scale));
-  return zero ? as_floats(x, zero, &r->zero) : TL_OK;
+    return tl_eval_fail(ctx, "scale and zero point must have the same shape");
+  TL_TRY(as_floats(ctx, scale, &r->scale));
+  return zero ? as_floats(ctx, zero, &r->zero) : TL_OK;
 }
 
 /* What quantizing and dequantizing need. */
@@ -228,32 +228,32 @@ static void quantize_range(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* Runs fn over the rows. Rows of a packed result share bytes, so they are not divided then. */
-static void run(tl_eval *x, job *j, tl_eval_range fn, tl_dtype written) {
+static void run(tl_eval *ctx, job *j, tl_eval_range fn, tl_dtype written) {
   if (!j->from->n)
     return;
   uint64_t grain = tl_dtype_get(written)->bits < 8 ? j->r.n : GRAIN / j->r.length + 1;
-  tl_eval_for(x, j->r.n, grain, fn, j);
+  tl_eval_for(ctx, j->r.n, grain, fn, j);
 }
 
 /* The type of the zero point, else the attribute's, else u8. */
-static tl_dtype quantized_type(const tl_eval *x) {
-  const tl_host *zero = tl_eval_in(x, 2);
-  tl_dtype named = tl_dtype_from_onnx(tl_eval_int(x, TL_SYM_output_dtype, 0));
+static tl_dtype quantized_type(const tl_eval *ctx) {
+  const tl_host *zero = tl_eval_in(ctx, 2);
+  tl_dtype named = tl_dtype_from_onnx(tl_eval_int(ctx, TL_SYM_output_dtype, 0));
   return zero ? (tl_dtype)zero->dtype : named != TL_DTYPE_NONE ? named : TL_DTYPE_U8;
 }
 
-tl_status tl_eval_quantize_linear(tl_eval *x) {
-  job j = {.from = tl_eval_in(x, 0)};
-  TL_TRY(take_operands(x, &j.r));
-  tl_dtype to = quantized_type(x);
-  if (!tl_quantizer_for(to, tl_eval_int(x, TL_SYM_saturate, 1) != 0, &j.q))
-    return tl_eval_unsupported(x, "the kernel cannot quantize to %s", tl_dtype_get(to)->name);
-  int64_t precision = tl_eval_int(x, TL_SYM_precision, 0);
-  j.precision = precision ? tl_dtype_from_onnx(precision) : (tl_dtype)x->in[1]->dtype;
-  TL_TRY(tl_eval_result_like(x, 0, to, x->in[0], &j.to));
+tl_status tl_eval_quantize_linear(tl_eval *ctx) {
+  job j = {.from = tl_eval_in(ctx, 0)};
+  TL_TRY(take_operands(ctx, &j.r));
+  tl_dtype to = quantized_type(ctx);
+  if (!tl_quantizer_for(to, tl_eval_int(ctx, TL_SYM_saturate, 1) != 0, &j.q))
+    return tl_eval_unsupported(ctx, "the kernel cannot quantize to %s", tl_dtype_get(to)->name);
+  int64_t precision = tl_eval_int(ctx, TL_SYM_precision, 0);
+  j.precision = precision ? tl_dtype_from_onnx(precision) : (tl_dtype)ctx->in[1]->dtype;
+  TL_TRY(tl_eval_result_like(ctx, 0, to, ctx->in[0], &j.to));
   if (tl_dtype_get(to)->bits < 8 && j.to->bytes)
     memset(j.to->data, 0, j.to->bytes);
-  run(x, &j, quantize_range, to);
+  run(ctx, &j, quantize_range, to);
   return TL_OK;
 }
 
@@ -294,26 +294,26 @@ static void dequantize_range(void *user, uint64_t begin, uint64_t end) {
     dequantize_row(j, row_at(&j->r, begin));
 }
 
-tl_status tl_eval_dequantize_linear(tl_eval *x) {
-  job j = {.from = tl_eval_in(x, 0)};
-  TL_TRY(take_operands(x, &j.r));
-  tl_dtype to = tl_dtype_from_onnx(tl_eval_int(x, TL_SYM_output_dtype, 0));
+tl_status tl_eval_dequantize_linear(tl_eval *ctx) {
+  job j = {.from = tl_eval_in(ctx, 0)};
+  TL_TRY(take_operands(ctx, &j.r));
+  tl_dtype to = tl_dtype_from_onnx(tl_eval_int(ctx, TL_SYM_output_dtype, 0));
   if (to == TL_DTYPE_NONE)
-    to = x->in[1]->dtype == TL_DTYPE_F8E8M0 ? TL_DTYPE_F32 : (tl_dtype)x->in[1]->dtype;
+    to = ctx->in[1]->dtype == TL_DTYPE_F8E8M0 ? TL_DTYPE_F32 : (tl_dtype)ctx->in[1]->dtype;
   if (to != TL_DTYPE_F32 && to != TL_DTYPE_F16 && to != TL_DTYPE_BF16)
-    return tl_eval_unsupported(x, "the kernel cannot dequantize to %s", tl_dtype_get(to)->name);
-  TL_TRY(tl_eval_result_like(x, 0, to, x->in[0], &j.to));
-  run(x, &j, dequantize_range, to);
+    return tl_eval_unsupported(ctx, "the kernel cannot dequantize to %s", tl_dtype_get(to)->name);
+  TL_TRY(tl_eval_result_like(ctx, 0, to, ctx->in[0], &j.to));
+  run(ctx, &j, dequantize_range, to);
   return TL_OK;
 }
 
 /* ---- dynamic -------------------------------------------------------------------------------- */
 
 /* DynamicQuantizeLinear. The range includes 0; a tensor of zeros has scale 1. NaN counts as 0. */
-tl_status tl_eval_dynamic_quantize_linear(tl_eval *x) {
-  const tl_host *t = tl_eval_in(x, 0);
+tl_status tl_eval_dynamic_quantize_linear(tl_eval *ctx) {
+  const tl_host *t = tl_eval_in(ctx, 0);
   if (!t || t->kind != TL_HOST_TENSOR || t->dtype != TL_DTYPE_F32)
-    return tl_eval_fail(x, "operand 0 must be a tensor of f32");
+    return tl_eval_fail(ctx, "operand 0 must be a tensor of f32");
   float low = 0, high = 0;
   for (uint64_t i = 0; i < t->n; i++) {
     float v = ((const float *)t->data)[i];
@@ -327,11 +327,11 @@ tl_status tl_eval_dynamic_quantize_linear(tl_eval *x) {
            .r = {.flat = true, .length = ROW, .total = t->n, .scale = &scale, .zero = &zero}};
   j.r.n = t->n / ROW + (t->n % ROW != 0);
   (void)tl_quantizer_for(TL_DTYPE_U8, true, &j.q);
-  TL_TRY(tl_eval_result_like(x, 0, TL_DTYPE_U8, t, &j.to));
-  TL_TRY(tl_eval_result(x, 1, TL_DTYPE_F32, 0, NULL, &s));
-  TL_TRY(tl_eval_result(x, 2, TL_DTYPE_U8, 0, NULL, &z));
+  TL_TRY(tl_eval_result_like(ctx, 0, TL_DTYPE_U8, t, &j.to));
+  TL_TRY(tl_eval_result(ctx, 1, TL_DTYPE_F32, 0, NULL, &s));
+  TL_TRY(tl_eval_result(ctx, 2, TL_DTYPE_U8, 0, NULL, &z));
   *(float *)s->data = scale;
   *(uint8_t *)z->data = (uint8_t)zero;
-  run(x, &j, quantize_range, TL_DTYPE_U8);
+  run(ctx, &j, quantize_range, TL_DTYPE_U8);
   return TL_OK;
 }

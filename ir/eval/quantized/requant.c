@@ -9,23 +9,23 @@ enum { SUM_GRAIN = 1 << 13 };
 /* ---- parameters ----------------------------------------------------------------------------- */
 
 /* Checks that operand i has one element or n. */
-static tl_status need_count(tl_eval *x, uint32_t i, uint64_t n) {
-  const tl_host *t = tl_eval_in(x, i);
+static tl_status need_count(tl_eval *ctx, uint32_t i, uint64_t n) {
+  const tl_host *t = tl_eval_in(ctx, i);
   if (t->kind == TL_HOST_TENSOR && t->dtype != TL_DTYPE_STRING && (t->n == 1 || t->n == n))
     return TL_OK;
-  return tl_eval_fail(x, "operand %u must have one element or %llu", i, (unsigned long long)n);
+  return tl_eval_fail(ctx, "operand %u must have one element or %llu", i, (unsigned long long)n);
 }
 
 /* Without the operand the list is empty, which means 1. */
-tl_status tl_factors_read(tl_eval *x, uint32_t i, uint64_t n, uint64_t inner, tl_factors *out) {
-  const tl_host *t = tl_eval_in(x, i);
+tl_status tl_factors_read(tl_eval *ctx, uint32_t i, uint64_t n, uint64_t inner, tl_factors *out) {
+  const tl_host *t = tl_eval_in(ctx, i);
   *out = (tl_factors){.inner = inner ? inner : 1};
   if (!t)
     return TL_OK;
-  TL_TRY(need_count(x, i, n));
-  float *at = tl_eval_scratch(x, t->n, sizeof *at);
+  TL_TRY(need_count(ctx, i, n));
+  float *at = tl_eval_scratch(ctx, t->n, sizeof *at);
   if (!at)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (uint64_t k = 0; k < t->n; k++)
     at[k] = (float)tl_host_at(t, k);
   out->at = at;
@@ -34,13 +34,13 @@ tl_status tl_factors_read(tl_eval *x, uint32_t i, uint64_t n, uint64_t inner, tl
 }
 
 /* One zero point is repeated, so that readers need not ask. */
-tl_status tl_zeros_read(tl_eval *x, uint32_t i, uint64_t n, const int32_t **out) {
-  const tl_host *t = tl_eval_in(x, i);
-  int32_t *at = tl_eval_scratch(x, n, sizeof *at);
+tl_status tl_zeros_read(tl_eval *ctx, uint32_t i, uint64_t n, const int32_t **out) {
+  const tl_host *t = tl_eval_in(ctx, i);
+  int32_t *at = tl_eval_scratch(ctx, n, sizeof *at);
   if (!at)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   if (t)
-    TL_TRY(need_count(x, i, n));
+    TL_TRY(need_count(ctx, i, n));
   for (uint64_t k = 0; k < n; k++)
     at[k] = t ? (int32_t)tl_host_int_at(t, t->n == 1 ? 0 : k) : 0;
   *out = at;
@@ -137,7 +137,7 @@ static void finish_range(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-void tl_requant_run(const tl_eval *x, const tl_requant *q, const tl_host *from, tl_host *to) {
+void tl_requant_run(const tl_eval *ctx, const tl_requant *q, const tl_host *from, tl_host *to) {
   sums s = {q, from, to};
-  tl_eval_for(x, from->n, SUM_GRAIN, finish_range, &s);
+  tl_eval_for(ctx, from->n, SUM_GRAIN, finish_range, &s);
 }

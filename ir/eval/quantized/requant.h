@@ -15,7 +15,7 @@ typedef struct tl_factors {
 
 /* Reads operand i as floats: one number, or one for each of `n` lanes. inner: elements of the
  * result that share a lane. Absent: .at is NULL. */
-tl_status tl_factors_read(tl_eval *x, uint32_t i, uint64_t n, uint64_t inner,
+tl_status tl_factors_read(tl_eval *ctx, uint32_t i, uint64_t n, uint64_t inner,
                           tl_factors *out) TL_NODISCARD;
 /* Returns the number that element i of the result uses; .at must not be NULL. */
 static inline float tl_factor_of(const tl_factors *f, uint64_t i) {
@@ -23,7 +23,7 @@ static inline float tl_factor_of(const tl_factors *f, uint64_t i) {
 }
 /* Reads operand i as zero points: one, or one for each of `n` lanes. *out: [n] in scratch; all 0
  * when the operand is absent. */
-tl_status tl_zeros_read(tl_eval *x, uint32_t i, uint64_t n, const int32_t **out) TL_NODISCARD;
+tl_status tl_zeros_read(tl_eval *ctx, uint32_t i, uint64_t n, const int32_t **out) TL_NODISCARD;
 
 /* A side of 8- or 16-bit integers, packed as 32-bit ones less the zero point of their lane. */
 typedef struct tl_gemm_ints {
@@ -52,6 +52,6 @@ typedef struct tl_requant {
   float alpha;
 } tl_requant;
 /* Applies q to every sum. from: i32 sums; to: f32, or an 8-bit integer when y is set. */
-void tl_requant_run(const tl_eval *x, const tl_requant *q, const tl_host *from, tl_host *to);
+void tl_requant_run(const tl_eval *ctx, const tl_requant *q, const tl_host *from, tl_host *to);
 
 #endif

@@ -11,12 +11,12 @@ enum { MAX_LOG_POINTS = 36 };
 static bool is_power(uint64_t n) { return (n & (n - 1)) == 0; }
 
 /* Makes cosines and sines for the butterflies of m points. */
-static tl_status make_table(tl_eval *x, tl_fft *f) {
+static tl_status make_table(tl_eval *ctx, tl_fft *f) {
   const uint64_t half = f->m / 2;
-  f->cos_m = tl_eval_scratch(x, half + 1, sizeof *f->cos_m);
-  f->sin_m = tl_eval_scratch(x, half + 1, sizeof *f->sin_m);
+  f->cos_m = tl_eval_scratch(ctx, half + 1, sizeof *f->cos_m);
+  f->sin_m = tl_eval_scratch(ctx, half + 1, sizeof *f->sin_m);
   if (!f->cos_m || !f->sin_m)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (uint64_t k = 0; k < half; k++) {
     double angle = 2.0 * PI * (double)k / (double)f->m;
     f->cos_m[k] = tl_cos(angle);
@@ -66,13 +66,13 @@ static void run_power(const tl_fft *f, double *re, double *im) {
 
 /* Makes the chirp exp(-i pi k^2 / n) and the transformed filter of Bluestein's algorithm. k^2 is
  * reduced modulo 2n step by step, (k+1)^2 = k^2 + 2k + 1: large angles would lose digits. */
-static tl_status make_chirp(tl_eval *x, tl_fft *f) {
-  f->chirp_re = tl_eval_scratch(x, f->n, sizeof *f->chirp_re);
-  f->chirp_im = tl_eval_scratch(x, f->n, sizeof *f->chirp_im);
-  f->filter_re = tl_eval_scratch(x, f->m, sizeof *f->filter_re);
-  f->filter_im = tl_eval_scratch(x, f->m, sizeof *f->filter_im);
+static tl_status make_chirp(tl_eval *ctx, tl_fft *f) {
+  f->chirp_re = tl_eval_scratch(ctx, f->n, sizeof *f->chirp_re);
+  f->chirp_im = tl_eval_scratch(ctx, f->n, sizeof *f->chirp_im);
+  f->filter_re = tl_eval_scratch(ctx, f->m, sizeof *f->filter_re);
+  f->filter_im = tl_eval_scratch(ctx, f->m, sizeof *f->filter_im);
   if (!f->chirp_re || !f->chirp_im || !f->filter_re || !f->filter_im)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   uint64_t square = 0;
   for (uint64_t k = 0; k < f->n; k++) {
     double angle = PI * (double)square / (double)f->n;
@@ -92,15 +92,15 @@ static tl_status make_chirp(tl_eval *x, tl_fft *f) {
 }
 
 /* The convolution needs 2n - 1 points so that its ends do not wrap into each other. */
-tl_status tl_fft_plan(tl_eval *x, int64_t n, tl_fft *out) {
+tl_status tl_fft_plan(tl_eval *ctx, int64_t n, tl_fft *out) {
   if (n < 1 || n > INT64_C(1) << (MAX_LOG_POINTS - 2))
-    return tl_eval_unsupported(x, "a Fourier transform of %lld points", (long long)n);
+    return tl_eval_unsupported(ctx, "a Fourier transform of %lld points", (long long)n);
   *out = (tl_fft){.n = (uint64_t)n, .m = 1};
   const uint64_t least = is_power(out->n) ? out->n : 2 * out->n - 1;
   while (out->m < least)
     out->m *= 2;
-  TL_TRY(make_table(x, out));
-  return is_power(out->n) ? TL_OK : make_chirp(x, out);
+  TL_TRY(make_table(ctx, out));
+  return is_power(out->n) ? TL_OK : make_chirp(ctx, out);
 }
 
 uint64_t tl_fft_room(const tl_fft *f) { return f->chirp_re ? 2 * f->m : 1; }

@@ -20,7 +20,7 @@ typedef struct tl_fft {
 
 /* Prepares a transform of n points; its tables are in scratch. TL_UNSUPPORTED for too many points,
  * TL_NO_MEMORY. */
-tl_status tl_fft_plan(tl_eval *x, int64_t n, tl_fft *out) TL_NODISCARD;
+tl_status tl_fft_plan(tl_eval *ctx, int64_t n, tl_fft *out) TL_NODISCARD;
 /* Returns how many doubles of work space a run needs. */
 uint64_t tl_fft_room(const tl_fft *f);
 /* Transforms n points in place, forward and without a factor. The backward transform is the same

@@ -22,19 +22,19 @@ static double window_at(int64_t kind, double turn) {
   return 0.42 - 0.5 * c + 0.08 * tl_cos(4.0 * PI * turn);
 }
 
-tl_status tl_eval_window(tl_eval *x) {
+tl_status tl_eval_window(tl_eval *ctx) {
   int64_t size;
   tl_dtype dtype;
   tl_host *t;
-  if (!tl_eval_in(x, 0))
-    return tl_eval_fail(x, "the size is missing");
-  TL_TRY(tl_eval_operand_int(x, 0, 0, &size));
-  TL_TRY(tl_eval_dtype_attr(x, TL_SYM_output_datatype, TL_DTYPE_F32, &dtype));
-  TL_TRY(tl_eval_number_result(x, 0, dtype, 1, &size, &t));
+  if (!tl_eval_in(ctx, 0))
+    return tl_eval_fail(ctx, "the size is missing");
+  TL_TRY(tl_eval_operand_int(ctx, 0, 0, &size));
+  TL_TRY(tl_eval_dtype_attr(ctx, TL_SYM_output_datatype, TL_DTYPE_F32, &dtype));
+  TL_TRY(tl_eval_number_result(ctx, 0, dtype, 1, &size, &t));
   /* The one point of a symmetric window is 0 / 0, as in ONNX's definition and in ONNX Runtime. */
-  const int64_t whole = tl_eval_int(x, TL_SYM_periodic, 1) ? size : size - 1;
+  const int64_t whole = tl_eval_int(ctx, TL_SYM_periodic, 1) ? size : size - 1;
   for (uint64_t i = 0; i < t->n; i++)
-    tl_store_number(t, i, whole ? window_at(x->arg, (double)i / (double)whole) : (double)NAN);
+    tl_store_number(t, i, whole ? window_at(ctx->arg, (double)i / (double)whole) : (double)NAN);
   return TL_OK;
 }
 
@@ -53,19 +53,19 @@ typedef struct mel {
 static double to_mel(double hertz) { return 2595.0 * tl_log10(1.0 + hertz / 700.0); }
 
 /* Corners are spread evenly in mel between the two edges. */
-static tl_status read_mel(tl_eval *x, mel *w) {
+static tl_status read_mel(tl_eval *ctx, mel *w) {
   double low, high;
   for (uint32_t i = 0; i < 5; i++)
-    if (!tl_eval_in(x, i))
-      return tl_eval_fail(x, "operand %u is missing", i);
-  TL_TRY(tl_eval_operand_int(x, 0, 0, &w->filters));
-  TL_TRY(tl_eval_operand_int(x, 1, 0, &w->length));
-  TL_TRY(tl_eval_operand_int(x, 2, 0, &w->rate));
-  TL_TRY(tl_eval_operand_float(x, 3, 0, &low));
-  TL_TRY(tl_eval_operand_float(x, 4, 0, &high));
+    if (!tl_eval_in(ctx, i))
+      return tl_eval_fail(ctx, "operand %u is missing", i);
+  TL_TRY(tl_eval_operand_int(ctx, 0, 0, &w->filters));
+  TL_TRY(tl_eval_operand_int(ctx, 1, 0, &w->length));
+  TL_TRY(tl_eval_operand_int(ctx, 2, 0, &w->rate));
+  TL_TRY(tl_eval_operand_float(ctx, 3, 0, &low));
+  TL_TRY(tl_eval_operand_float(ctx, 4, 0, &high));
   if (w->filters < 0 || w->length < 0 || w->rate < 1 || w->filters > INT32_MAX ||
       w->length > INT32_MAX)
-    return tl_eval_fail(x, "%lld filters of a transform of %lld points at rate %lld",
+    return tl_eval_fail(ctx, "%lld filters of a transform of %lld points at rate %lld",
                         (long long)w->filters, (long long)w->length, (long long)w->rate);
   w->bins = w->length / 2 + 1;
   w->low = to_mel(low);
@@ -74,11 +74,11 @@ static tl_status read_mel(tl_eval *x, mel *w) {
 }
 
 /* Finds the bin of the i-th corner of the triangles. */
-static tl_status corner(tl_eval *x, const mel *w, int64_t i, int64_t *out) {
+static tl_status corner(tl_eval *ctx, const mel *w, int64_t i, int64_t *out) {
   double hertz = 700.0 * (tl_pow(10.0, (w->low + (double)i * w->step) / 2595.0) - 1.0);
   double bin = floor((double)(w->length + 1) * hertz / (double)w->rate);
   if (!(bin >= 0 && bin < (double)w->bins + 1))
-    return tl_eval_fail(x, "a filter ends outside the %lld bins of the spectrum",
+    return tl_eval_fail(ctx, "a filter ends outside the %lld bins of the spectrum",
                         (long long)w->bins);
   *out = (int64_t)bin;
   return TL_OK;
@@ -95,20 +95,20 @@ static void fill_triangle(const mel *w, const int64_t *at, int64_t filter, tl_ho
                     (double)(right - j) / (double)(right - top));
 }
 
-tl_status tl_eval_mel_weight_matrix(tl_eval *x) {
+tl_status tl_eval_mel_weight_matrix(tl_eval *ctx) {
   mel w;
   tl_dtype dtype;
   tl_host *t;
-  TL_TRY(read_mel(x, &w));
-  TL_TRY(tl_eval_dtype_attr(x, TL_SYM_output_datatype, TL_DTYPE_F32, &dtype));
+  TL_TRY(read_mel(ctx, &w));
+  TL_TRY(tl_eval_dtype_attr(ctx, TL_SYM_output_datatype, TL_DTYPE_F32, &dtype));
   const int64_t dims[2] = {w.bins, w.filters};
-  TL_TRY(tl_eval_number_result(x, 0, dtype, 2, dims, &t));
+  TL_TRY(tl_eval_number_result(ctx, 0, dtype, 2, dims, &t));
   for (uint64_t i = 0; i < t->n; i++)
     tl_store_number(t, i, 0);
   for (int64_t i = 0; i < w.filters; i++) {
     int64_t at[3];
     for (int k = 0; k < 3; k++)
-      TL_TRY(corner(x, &w, i + k, &at[k]));
+      TL_TRY(corner(ctx, &w, i + k, &at[k]));
     fill_triangle(&w, at, i, t);
   }
   return TL_OK;

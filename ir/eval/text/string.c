@@ -5,10 +5,10 @@
 #include "ir/eval/text/regex.h"
 
 /* Gives the strings of an operand, which must be a tensor of them. */
-static tl_status need_strings(tl_eval *x, uint32_t i, const tl_sv **out) {
-  const tl_host *t = tl_eval_in(x, i);
+static tl_status need_strings(tl_eval *ctx, uint32_t i, const tl_sv **out) {
+  const tl_host *t = tl_eval_in(ctx, i);
   if (!t || t->kind != TL_HOST_TENSOR || t->dtype != TL_DTYPE_STRING)
-    return tl_eval_fail(x, "operand %u must be a tensor of strings", i);
+    return tl_eval_fail(ctx, "operand %u must be a tensor of strings", i);
   *out = t->data;
   return TL_OK;
 }
@@ -16,14 +16,14 @@ static tl_status need_strings(tl_eval *x, uint32_t i, const tl_sv **out) {
 /* ---- StringConcat --------------------------------------------------------------------------- */
 
 /* Joins two strings; an empty one leaves a view of the other. */
-static tl_status join(tl_eval *x, tl_sv a, tl_sv b, tl_sv *out) {
+static tl_status join(tl_eval *ctx, tl_sv a, tl_sv b, tl_sv *out) {
   if (!a.n || !b.n) {
     *out = a.n ? a : b;
     return TL_OK;
   }
-  char *text = a.n > SIZE_MAX - b.n ? NULL : tl_host_text(x->heap, a.n + b.n);
+  char *text = a.n > SIZE_MAX - b.n ? NULL : tl_host_text(ctx->heap, a.n + b.n);
   if (!text)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   memcpy(text, a.p, a.n);
   memcpy(text + a.n, b.p, b.n);
   *out = (tl_sv){text, a.n + b.n};
@@ -31,17 +31,17 @@ static tl_status join(tl_eval *x, tl_sv a, tl_sv b, tl_sv *out) {
 }
 
 /* Walks the broadcast operands like an odometer. */
-tl_status tl_eval_string_concat(tl_eval *x) {
+tl_status tl_eval_string_concat(tl_eval *ctx) {
   const tl_sv *s[2];
   int rank;
   int64_t dims[TL_MAX_RANK], strides[2][TL_MAX_RANK], at[TL_MAX_RANK] = {0}, place[2] = {0, 0};
   tl_host *y;
   for (uint32_t i = 0; i < 2; i++)
-    TL_TRY(need_strings(x, i, &s[i]));
-  TL_TRY(tl_eval_broadcast(x, x->in, 2, &rank, dims, strides));
-  TL_TRY(tl_eval_result(x, 0, TL_DTYPE_STRING, rank, dims, &y));
+    TL_TRY(need_strings(ctx, i, &s[i]));
+  TL_TRY(tl_eval_broadcast(ctx, ctx->in, 2, &rank, dims, strides));
+  TL_TRY(tl_eval_result(ctx, 0, TL_DTYPE_STRING, rank, dims, &y));
   for (uint64_t k = 0; k < y->n; k++) {
-    TL_TRY(join(x, s[0][place[0]], s[1][place[1]], &((tl_sv *)y->data)[k]));
+    TL_TRY(join(ctx, s[0][place[0]], s[1][place[1]], &((tl_sv *)y->data)[k]));
     for (int d = rank - 1; d >= 0; d--) {
       place[0] += strides[0][d];
       place[1] += strides[1][d];
@@ -106,18 +106,18 @@ static uint64_t count_parts(const splitter *w, tl_sv s) {
 
 /* Splits every string twice: first to count the parts, since the longest count is a dim of the
  * result. */
-tl_status tl_eval_string_split(tl_eval *x) {
+tl_status tl_eval_string_split(tl_eval *ctx) {
   const tl_sv *s;
   tl_host *parts, *counts;
   int64_t dims[TL_MAX_RANK], longest = 0;
-  TL_TRY(need_strings(x, 0, &s));
-  TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK - 1));
-  const tl_host *t = x->in[0];
-  bool bounded = tl_node_attr(x->m, x->node, TL_SYM_maxsplit) != NULL;
-  int64_t most = tl_eval_int(x, TL_SYM_maxsplit, 0);
-  splitter w = {tl_eval_string(x, TL_SYM_delimiter),
+  TL_TRY(need_strings(ctx, 0, &s));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK - 1));
+  const tl_host *t = ctx->in[0];
+  bool bounded = tl_node_attr(ctx->m, ctx->node, TL_SYM_maxsplit) != NULL;
+  int64_t most = tl_eval_int(ctx, TL_SYM_maxsplit, 0);
+  splitter w = {tl_eval_string(ctx, TL_SYM_delimiter),
                 bounded && most >= 0 ? (uint64_t)most : UINT64_MAX};
-  TL_TRY(tl_eval_result(x, 1, TL_DTYPE_I64, t->rank, t->dims, &counts));
+  TL_TRY(tl_eval_result(ctx, 1, TL_DTYPE_I64, t->rank, t->dims, &counts));
   for (uint64_t i = 0; i < t->n; i++) {
     int64_t n = (int64_t)count_parts(&w, s[i].p ? s[i] : TL_SV(""));
     ((int64_t *)counts->data)[i] = n;
@@ -126,7 +126,7 @@ tl_status tl_eval_string_split(tl_eval *x) {
   for (int i = 0; i < t->rank; i++)
     dims[i] = t->dims[i];
   dims[t->rank] = longest;
-  TL_TRY(tl_eval_result(x, 0, TL_DTYPE_STRING, t->rank + 1, dims, &parts));
+  TL_TRY(tl_eval_result(ctx, 0, TL_DTYPE_STRING, t->rank + 1, dims, &parts));
   tl_sv *out = parts->data;
   for (uint64_t i = 0; i < t->n; i++, out += longest) {
     tl_sv rest = s[i].p ? s[i] : TL_SV("");
@@ -193,13 +193,13 @@ static void change_case(char *s, size_t n, letter_case to) {
 
 /* Makes a copy in another case: `kept` for a result, in scratch for a comparison. CASE_NONE gives
  * the same string. */
-static tl_status in_case(tl_eval *x, tl_sv s, letter_case to, bool kept, tl_sv *out) {
+static tl_status in_case(tl_eval *ctx, tl_sv s, letter_case to, bool kept, tl_sv *out) {
   *out = s;
   if (to == CASE_NONE || !s.n)
     return TL_OK;
-  char *text = kept ? tl_host_text(x->heap, s.n) : tl_eval_scratch(x, s.n, 1);
+  char *text = kept ? tl_host_text(ctx->heap, s.n) : tl_eval_scratch(ctx, s.n, 1);
   if (!text)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   memcpy(text, s.p, s.n);
   change_case(text, s.n, to);
   *out = (tl_sv){text, s.n};
@@ -213,68 +213,68 @@ typedef struct stop_words {
   bool any_case;
 } stop_words;
 
-static tl_status read_stop_words(tl_eval *x, stop_words *w) {
-  const tl_attr *a = tl_node_attr(x->m, x->node, TL_SYM_stopwords);
-  w->any_case = tl_eval_int(x, TL_SYM_is_case_sensitive, 0) == 0;
+static tl_status read_stop_words(tl_eval *ctx, stop_words *w) {
+  const tl_attr *a = tl_node_attr(ctx->m, ctx->node, TL_SYM_stopwords);
+  w->any_case = tl_eval_int(ctx, TL_SYM_is_case_sensitive, 0) == 0;
   w->n = a && a->kind == TL_ATTR_STRINGS ? a->count : 0;
-  w->at = tl_eval_scratch(x, w->n, sizeof *w->at);
+  w->at = tl_eval_scratch(ctx, w->n, sizeof *w->at);
   if (!w->at)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (uint32_t i = 0; i < w->n; i++)
-    TL_TRY(in_case(x, tl_sym(x->m, a->u.ids[i]), w->any_case ? CASE_LOWER : CASE_NONE, false,
+    TL_TRY(in_case(ctx, tl_sym(ctx->m, a->u.ids[i]), w->any_case ? CASE_LOWER : CASE_NONE, false,
                    &w->at[i]));
   return TL_OK;
 }
 
 /* Both sides are in lower case when case does not matter. */
-static tl_status is_stop_word(tl_eval *x, const stop_words *w, tl_sv s, bool *out) {
+static tl_status is_stop_word(tl_eval *ctx, const stop_words *w, tl_sv s, bool *out) {
   *out = false;
   if (w->n)
-    TL_TRY(in_case(x, s, w->any_case ? CASE_LOWER : CASE_NONE, false, &s));
+    TL_TRY(in_case(ctx, s, w->any_case ? CASE_LOWER : CASE_NONE, false, &s));
   for (uint32_t i = 0; i < w->n && !*out; i++)
     *out = tl_sv_eq(w->at[i], s);
   return TL_OK;
 }
 
 /* Turkish and Azeri map i and I differently, which this table does not. */
-static tl_status read_case(tl_eval *x, letter_case *out) {
-  tl_sv text = tl_eval_string(x, TL_SYM_case_change_action);
+static tl_status read_case(tl_eval *ctx, letter_case *out) {
+  tl_sv text = tl_eval_string(ctx, TL_SYM_case_change_action);
   *out = tl_sv_is(text, "LOWER") ? CASE_LOWER : tl_sv_is(text, "UPPER") ? CASE_UPPER : CASE_NONE;
   if (*out == CASE_NONE && text.n && !tl_sv_is(text, "NONE"))
-    return tl_eval_fail(x, "case_change_action '%.*s' is none of LOWER, UPPER, NONE",
+    return tl_eval_fail(ctx, "case_change_action '%.*s' is none of LOWER, UPPER, NONE",
                         TL_SV_ARG(text));
-  tl_sv locale = tl_eval_string(x, TL_SYM_locale);
+  tl_sv locale = tl_eval_string(ctx, TL_SYM_locale);
   if (*out != CASE_NONE && (tl_sv_starts_with(locale, "tr") || tl_sv_starts_with(locale, "az")))
-    return tl_eval_unsupported(x, "letter case of the locale '%.*s'", TL_SV_ARG(locale));
+    return tl_eval_unsupported(ctx, "letter case of the locale '%.*s'", TL_SV_ARG(locale));
   return TL_OK;
 }
 
 /* StringNormalizer: the words that are no stop words, in another case; one empty word when none is
  * left. */
-tl_status tl_eval_string_normalizer(tl_eval *x) {
+tl_status tl_eval_string_normalizer(tl_eval *ctx) {
   const tl_sv *s;
   letter_case to;
   stop_words stop;
   tl_host *y;
-  TL_TRY(need_strings(x, 0, &s));
-  TL_TRY(tl_eval_need_rank(x, 0, 1, 2));
-  const tl_host *t = x->in[0];
+  TL_TRY(need_strings(ctx, 0, &s));
+  TL_TRY(tl_eval_need_rank(ctx, 0, 1, 2));
+  const tl_host *t = ctx->in[0];
   if (t->rank == 2 && t->dims[0] != 1)
-    return tl_eval_fail(x, "a matrix of strings must have one row");
-  TL_TRY(read_case(x, &to));
-  TL_TRY(read_stop_words(x, &stop));
+    return tl_eval_fail(ctx, "a matrix of strings must have one row");
+  TL_TRY(read_case(ctx, &to));
+  TL_TRY(read_stop_words(ctx, &stop));
   uint64_t n = 0;
-  tl_sv *kept = tl_eval_scratch(x, t->n, sizeof *kept);
+  tl_sv *kept = tl_eval_scratch(ctx, t->n, sizeof *kept);
   if (!kept)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (uint64_t i = 0; i < t->n; i++) {
     bool drop;
-    TL_TRY(is_stop_word(x, &stop, s[i], &drop));
+    TL_TRY(is_stop_word(ctx, &stop, s[i], &drop));
     if (!drop)
-      TL_TRY(in_case(x, s[i], to, true, &kept[n++]));
+      TL_TRY(in_case(ctx, s[i], to, true, &kept[n++]));
   }
   int64_t dims[2] = {1, n ? (int64_t)n : 1};
-  TL_TRY(tl_eval_result(x, 0, TL_DTYPE_STRING, t->rank, t->rank == 2 ? dims : dims + 1, &y));
+  TL_TRY(tl_eval_result(ctx, 0, TL_DTYPE_STRING, t->rank, t->rank == 2 ? dims : dims + 1, &y));
   if (n)
     memcpy(y->data, kept, n * sizeof *kept);
   return TL_OK;
@@ -283,21 +283,21 @@ tl_status tl_eval_string_normalizer(tl_eval *x) {
 /* ---- RegexFullMatch ------------------------------------------------------------------------- */
 
 /* The pattern is compiled once for all strings. */
-tl_status tl_eval_regex_full_match(tl_eval *x) {
+tl_status tl_eval_regex_full_match(tl_eval *ctx) {
   const tl_sv *s;
   const char *why;
   tl_host *y;
-  TL_TRY(need_strings(x, 0, &s));
-  tl_sv pattern = tl_eval_string(x, TL_SYM_pattern);
-  const tl_regex *r = tl_regex_compile(x->scratch, pattern, &why);
+  TL_TRY(need_strings(ctx, 0, &s));
+  tl_sv pattern = tl_eval_string(ctx, TL_SYM_pattern);
+  const tl_regex *r = tl_regex_compile(ctx->scratch, pattern, &why);
   if (!r)
-    return why ? tl_eval_unsupported(x, "the pattern '%.*s' has %s", TL_SV_ARG(pattern), why)
-               : tl_eval_no_memory(x);
-  TL_TRY(tl_eval_result_like(x, 0, TL_DTYPE_BOOL, x->in[0], &y));
+    return why ? tl_eval_unsupported(ctx, "the pattern '%.*s' has %s", TL_SV_ARG(pattern), why)
+               : tl_eval_no_memory(ctx);
+  TL_TRY(tl_eval_result_like(ctx, 0, TL_DTYPE_BOOL, ctx->in[0], &y));
   for (uint64_t i = 0; i < y->n; i++) {
     bool matched = false;
-    if (tl_regex_match(r, x->scratch, s[i], &matched) != TL_OK)
-      return tl_eval_no_memory(x);
+    if (tl_regex_match(r, ctx->scratch, s[i], &matched) != TL_OK)
+      return tl_eval_no_memory(ctx);
     ((uint8_t *)y->data)[i] = matched;
   }
   return TL_OK;

@@ -126,24 +126,24 @@ static tl_status check_pool(tfidf *w) {
   return TL_OK;
 }
 
-tl_status tl_eval_tfidf(tl_eval *x) {
+tl_status tl_eval_tfidf(tl_eval *ctx) {
   tl_host *y;
-  TL_TRY(tl_eval_need_rank(x, 0, 0, 2));
-  tfidf w = {.x = x,
-             .t = x->in[0],
-             .least = tl_eval_int(x, TL_SYM_min_gram_length, 1),
-             .most = tl_eval_int(x, TL_SYM_max_gram_length, 1),
-             .skips = tl_eval_int(x, TL_SYM_max_skip_count, 0),
-             .starts = tl_eval_ints(x, TL_SYM_ngram_counts),
-             .places = tl_eval_ints(x, TL_SYM_ngram_indexes)};
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, 2));
+  tfidf w = {.x = ctx,
+             .t = ctx->in[0],
+             .least = tl_eval_int(ctx, TL_SYM_min_gram_length, 1),
+             .most = tl_eval_int(ctx, TL_SYM_max_gram_length, 1),
+             .skips = tl_eval_int(ctx, TL_SYM_max_skip_count, 0),
+             .starts = tl_eval_ints(ctx, TL_SYM_ngram_counts),
+             .places = tl_eval_ints(ctx, TL_SYM_ngram_indexes)};
   TL_TRY(read_pool(&w));
   TL_TRY(check_pool(&w));
   const tl_host *t = w.t;
   uint64_t rows = t->rank == 2 ? (uint64_t)t->dims[0] : 1;
   uint64_t length = t->rank == 2 ? (uint64_t)t->dims[1] : t->n;
   const int64_t dims[2] = {(int64_t)rows, (int64_t)w.columns};
-  TL_TRY(
-      tl_eval_result(x, 0, TL_DTYPE_F32, t->rank == 2 ? 2 : 1, t->rank == 2 ? dims : dims + 1, &y));
+  TL_TRY(tl_eval_result(ctx, 0, TL_DTYPE_F32, t->rank == 2 ? 2 : 1, t->rank == 2 ? dims : dims + 1,
+                        &y));
   if (y->bytes)
     memset(y->data, 0, y->bytes);
   for (uint64_t r = 0; y->n && r < rows; r++)

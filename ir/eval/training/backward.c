@@ -28,23 +28,23 @@ static int64_t place_of(const tl_windows *w, int64_t window, const int64_t *tap)
 
 /* Finds the shape of result 0 as the model states it; images and channels are those of the
  * gradient. No operand says how large the plane was. */
-static tl_status stated_shape(tl_eval *x, const tl_host *dy, int64_t *dims) {
-  const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, tl_result(x->m, x->node, 0)));
+static tl_status stated_shape(tl_eval *ctx, const tl_host *dy, int64_t *dims) {
+  const tl_type *t = tl_type_get(ctx->m, tl_value_type(ctx->m, tl_result(ctx->m, ctx->node, 0)));
   if (t->kind != TL_KIND_TENSOR || t->rank != dy->rank)
-    return tl_eval_unsupported(x, "the model does not state the shape of the result");
+    return tl_eval_unsupported(ctx, "the model does not state the shape of the result");
   for (int i = 0; i < dy->rank; i++) {
     dims[i] = i < 2 ? dy->dims[i] : t->dims[i];
     if (dims[i] < 0)
-      return tl_eval_unsupported(x, "the model does not state the sizes of the result");
+      return tl_eval_unsupported(ctx, "the model does not state the sizes of the result");
   }
   return TL_OK;
 }
 
 /* Checks that the gradient has as many windows as the attributes give. */
-static tl_status check_windows(tl_eval *x, const tl_windows *w, const tl_host *dy) {
+static tl_status check_windows(tl_eval *ctx, const tl_windows *w, const tl_host *dy) {
   for (int i = 0; i < w->n; i++)
     if (w->out[i] != dy->dims[i + 2])
-      return tl_eval_fail(x, "the gradient has %lld windows along axis %d, not %lld",
+      return tl_eval_fail(ctx, "the gradient has %lld windows along axis %d, not %lld",
                           (long long)dy->dims[i + 2], i + 2, (long long)w->out[i]);
   return TL_OK;
 }
@@ -121,15 +121,15 @@ static void bias_range(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* Computes dX in double and rounds it once. */
-static tl_status data_gradient(tl_eval *x, conv_grad *d, uint32_t result) {
+static tl_status data_gradient(tl_eval *ctx, conv_grad *d, uint32_t result) {
   tl_host *out;
-  TL_TRY(tl_eval_result_like(x, result, (tl_dtype)d->x->dtype, d->x, &out));
-  tl_host *sums = tl_host_new(x->heap, TL_DTYPE_F64, d->x->rank, d->x->dims);
+  TL_TRY(tl_eval_result_like(ctx, result, (tl_dtype)d->x->dtype, d->x, &out));
+  tl_host *sums = tl_host_new(ctx->heap, TL_DTYPE_F64, d->x->rank, d->x->dims);
   if (!sums)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   memset(sums->data, 0, (size_t)sums->bytes);
   d->dx = sums;
-  tl_eval_for(x, (uint64_t)(d->images * d->groups * d->in_channels), 1, data_range, d);
+  tl_eval_for(ctx, (uint64_t)(d->images * d->groups * d->in_channels), 1, data_range, d);
   tl_cells_store(out->dtype, sums->data, out->data, 0, 1, out->n);
   tl_host_release(sums);
   return TL_OK;
@@ -138,53 +138,54 @@ static tl_status data_gradient(tl_eval *x, conv_grad *d, uint32_t result) {
 /* Finds the windows of the convolution whose transpose the op is. in: what the transposed
  * convolution made; from: what it was made of. Padding that sizes decide is split as ConvTranspose
  * does. */
-static tl_status open_transposed(tl_eval *x, const tl_host *in, const tl_host *from, conv_grad *d) {
+static tl_status open_transposed(tl_eval *ctx, const tl_host *in, const tl_host *from,
+                                 conv_grad *d) {
   tl_windows *w = &d->w;
   tl_int_list extra, shape;
-  tl_sv pad = tl_eval_string(x, TL_SYM_auto_pad);
+  tl_sv pad = tl_eval_string(ctx, TL_SYM_auto_pad);
   bool upper = tl_sv_is(pad, "SAME_UPPER");
-  TL_TRY(tl_window_attributes(x, in->rank - 2, in->dims + 2, d->weight->dims + 2, w));
-  TL_TRY(tl_window_list(x, TL_SYM_output_padding, (uint32_t)w->n, 0, &extra));
-  TL_TRY(tl_window_list(x, TL_SYM_output_shape, (uint32_t)w->n, 0, &shape));
+  TL_TRY(tl_window_attributes(ctx, in->rank - 2, in->dims + 2, d->weight->dims + 2, w));
+  TL_TRY(tl_window_list(ctx, TL_SYM_output_padding, (uint32_t)w->n, 0, &extra));
+  TL_TRY(tl_window_list(ctx, TL_SYM_output_shape, (uint32_t)w->n, 0, &shape));
   for (int i = 0; i < w->n; i++) {
     int64_t size = (w->kernel[i] - 1) * w->dilation[i] + 1 + (extra.at ? extra.at[i] : 0);
     int64_t total = 0;
     if (__builtin_mul_overflow(from->dims[i + 2] - 1, w->stride[i], &total) ||
         __builtin_add_overflow(total, size - w->in[i], &total))
-      return tl_eval_fail(x, "spatial axis %d is too large", i);
+      return tl_eval_fail(ctx, "spatial axis %d is too large", i);
     total = total > 0 ? total : 0;
     w->begin[i] = upper ? total / 2 : total - total / 2;
     w->end[i] = total - w->begin[i];
     w->out[i] = from->dims[i + 2];
   }
-  return tl_window_count(x, w);
+  return tl_window_count(ctx, w);
 }
 
 /* Returns true when sizes decide the padding of a transposed convolution. */
-static bool is_sized(tl_eval *x) {
-  tl_sv pad = tl_eval_string(x, TL_SYM_auto_pad);
-  return tl_eval_ints(x, TL_SYM_output_shape).n || tl_sv_is(pad, "SAME_UPPER") ||
+static bool is_sized(tl_eval *ctx) {
+  tl_sv pad = tl_eval_string(ctx, TL_SYM_auto_pad);
+  return tl_eval_ints(ctx, TL_SYM_output_shape).n || tl_sv_is(pad, "SAME_UPPER") ||
          tl_sv_is(pad, "SAME_LOWER");
 }
 
 /* Reads the sizes of a convolution of `data` whose result has the gradient `dy`. transposed: the op
  * is ConvTranspose, whose data and gradient have changed places. */
-static tl_status open_conv(tl_eval *x, const tl_host *data, const tl_host *dy, bool transposed,
+static tl_status open_conv(tl_eval *ctx, const tl_host *data, const tl_host *dy, bool transposed,
                            conv_grad *d) {
-  int64_t groups = tl_eval_int(x, TL_SYM_group, 1);
+  int64_t groups = tl_eval_int(ctx, TL_SYM_group, 1);
   int n = data->rank - 2;
   d->x = data;
   d->dy = dy;
   if (dy->rank != data->rank || d->weight->rank != data->rank)
-    return tl_eval_fail(x, "the operands differ in rank");
-  TL_TRY(transposed && is_sized(x)
-             ? open_transposed(x, data, dy, d)
-             : tl_window_open(x, n, data->dims + 2, d->weight->dims + 2, &d->w));
-  TL_TRY(check_windows(x, &d->w, dy));
+    return tl_eval_fail(ctx, "the operands differ in rank");
+  TL_TRY(transposed && is_sized(ctx)
+             ? open_transposed(ctx, data, dy, d)
+             : tl_window_open(ctx, n, data->dims + 2, d->weight->dims + 2, &d->w));
+  TL_TRY(check_windows(ctx, &d->w, dy));
   if (groups < 1 || d->weight->dims[0] % groups != 0 || d->weight->dims[1] > INT64_MAX / groups ||
       data->dims[1] != d->weight->dims[1] * groups || dy->dims[1] != d->weight->dims[0] ||
       dy->dims[0] != data->dims[0])
-    return tl_eval_fail(x, "channels, groups and images do not fit together");
+    return tl_eval_fail(ctx, "channels, groups and images do not fit together");
   d->images = data->dims[0];
   d->groups = groups;
   d->in_channels = d->weight->dims[1];
@@ -193,16 +194,16 @@ static tl_status open_conv(tl_eval *x, const tl_host *data, const tl_host *dy, b
 }
 
 /* ConvGrad: dY, X, W -> dX, dW, dB. */
-tl_status tl_eval_conv_grad(tl_eval *x) {
+tl_status tl_eval_conv_grad(tl_eval *ctx) {
   for (uint32_t i = 0; i < 3; i++)
-    TL_TRY(tl_eval_need_rank(x, i, 3, TL_MAX_RANK));
-  conv_grad d = {.weight = tl_eval_in(x, 2)};
-  TL_TRY(open_conv(x, tl_eval_in(x, 1), tl_eval_in(x, 0), false, &d));
-  TL_TRY(data_gradient(x, &d, 0));
-  TL_TRY(tl_eval_result_like(x, 1, (tl_dtype)d.weight->dtype, d.weight, &d.dw));
-  tl_eval_for(x, (uint64_t)(d.groups * d.out_channels * d.in_channels), 1, filter_range, &d);
-  TL_TRY(tl_eval_result(x, 2, (tl_dtype)d.weight->dtype, 1, d.weight->dims, &d.db));
-  tl_eval_for(x, d.db->n, 1, bias_range, &d);
+    TL_TRY(tl_eval_need_rank(ctx, i, 3, TL_MAX_RANK));
+  conv_grad d = {.weight = tl_eval_in(ctx, 2)};
+  TL_TRY(open_conv(ctx, tl_eval_in(ctx, 1), tl_eval_in(ctx, 0), false, &d));
+  TL_TRY(data_gradient(ctx, &d, 0));
+  TL_TRY(tl_eval_result_like(ctx, 1, (tl_dtype)d.weight->dtype, d.weight, &d.dw));
+  tl_eval_for(ctx, (uint64_t)(d.groups * d.out_channels * d.in_channels), 1, filter_range, &d);
+  TL_TRY(tl_eval_result(ctx, 2, (tl_dtype)d.weight->dtype, 1, d.weight->dims, &d.db));
+  tl_eval_for(ctx, d.db->n, 1, bias_range, &d);
   return TL_OK;
 }
 
@@ -231,46 +232,46 @@ static void gather_range(void *user, uint64_t begin, uint64_t end) {
 
 /* ConvTransposeGrad: dY, X, W -> dX, dW, dB. dY takes the place of a convolution's data, and X that
  * of its gradient. */
-tl_status tl_eval_conv_transpose_grad(tl_eval *x) {
+tl_status tl_eval_conv_transpose_grad(tl_eval *ctx) {
   for (uint32_t i = 0; i < 3; i++)
-    TL_TRY(tl_eval_need_rank(x, i, 3, TL_MAX_RANK));
-  conv_grad d = {.weight = tl_eval_in(x, 2)};
-  const tl_host *dy = tl_eval_in(x, 0), *data = tl_eval_in(x, 1);
-  TL_TRY(open_conv(x, dy, data, true, &d));
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)data->dtype, data, &d.dx));
-  tl_eval_for(x, (uint64_t)(d.images * d.groups * d.out_channels), 1, gather_range, &d);
-  TL_TRY(tl_eval_result_like(x, 1, (tl_dtype)d.weight->dtype, d.weight, &d.dw));
-  tl_eval_for(x, (uint64_t)(d.groups * d.out_channels * d.in_channels), 1, filter_range, &d);
-  TL_TRY(tl_eval_result(x, 2, (tl_dtype)d.weight->dtype, 1, dy->dims + 1, &d.db));
+    TL_TRY(tl_eval_need_rank(ctx, i, 3, TL_MAX_RANK));
+  conv_grad d = {.weight = tl_eval_in(ctx, 2)};
+  const tl_host *dy = tl_eval_in(ctx, 0), *data = tl_eval_in(ctx, 1);
+  TL_TRY(open_conv(ctx, dy, data, true, &d));
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)data->dtype, data, &d.dx));
+  tl_eval_for(ctx, (uint64_t)(d.images * d.groups * d.out_channels), 1, gather_range, &d);
+  TL_TRY(tl_eval_result_like(ctx, 1, (tl_dtype)d.weight->dtype, d.weight, &d.dw));
+  tl_eval_for(ctx, (uint64_t)(d.groups * d.out_channels * d.in_channels), 1, filter_range, &d);
+  TL_TRY(tl_eval_result(ctx, 2, (tl_dtype)d.weight->dtype, 1, dy->dims + 1, &d.db));
   conv_grad bias = {.w = d.w, .images = d.images, .groups = 1, .dy = dy, .db = d.db};
   bias.out_channels = dy->dims[1];
   bias.w.out_plane = d.w.in_plane;
-  tl_eval_for(x, d.db->n, 1, bias_range, &bias);
+  tl_eval_for(ctx, d.db->n, 1, bias_range, &bias);
   return TL_OK;
 }
 
 /* ---- pooling -------------------------------------------------------------------------------- */
 
 /* MaxPoolGrad: dY, and for each of its elements the place in all of dX that it came from. */
-tl_status tl_eval_max_pool_grad(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 3, TL_MAX_RANK));
-  const tl_host *dy = tl_eval_in(x, 0), *at = tl_eval_in(x, 1);
+tl_status tl_eval_max_pool_grad(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 3, TL_MAX_RANK));
+  const tl_host *dy = tl_eval_in(ctx, 0), *at = tl_eval_in(ctx, 1);
   int64_t dims[TL_MAX_RANK];
   tl_host *out;
-  TL_TRY(tl_eval_need_rank(x, 1, dy->rank, dy->rank));
-  TL_TRY(stated_shape(x, dy, dims));
+  TL_TRY(tl_eval_need_rank(ctx, 1, dy->rank, dy->rank));
+  TL_TRY(stated_shape(ctx, dy, dims));
   if (!tl_host_same_shape(dy, at))
-    return tl_eval_fail(x, "there must be an index for each element of the gradient");
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)dy->dtype, dy->rank, dims, &out));
-  tl_host *sums = tl_host_new(x->heap, TL_DTYPE_F64, dy->rank, dims);
+    return tl_eval_fail(ctx, "there must be an index for each element of the gradient");
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)dy->dtype, dy->rank, dims, &out));
+  tl_host *sums = tl_host_new(ctx->heap, TL_DTYPE_F64, dy->rank, dims);
   if (!sums)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   memset(sums->data, 0, (size_t)sums->bytes);
   tl_status status = TL_OK;
   for (uint64_t i = 0; status == TL_OK && i < dy->n; i++) {
     int64_t place = tl_host_int_at(at, i);
     if (place < 0 || (uint64_t)place >= out->n)
-      status = tl_eval_fail(x, "index %lld is outside of %llu elements", (long long)place,
+      status = tl_eval_fail(ctx, "index %lld is outside of %llu elements", (long long)place,
                             (unsigned long long)out->n);
     else
       ((double *)sums->data)[place] += tl_cell_at(dy, i);
@@ -316,22 +317,22 @@ static void mean_range(void *user, uint64_t begin, uint64_t end) {
     }
 }
 
-tl_status tl_eval_average_pool_grad(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 3, TL_MAX_RANK));
-  mean_grad d = {.dy = tl_eval_in(x, 0)};
+tl_status tl_eval_average_pool_grad(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 3, TL_MAX_RANK));
+  mean_grad d = {.dy = tl_eval_in(ctx, 0)};
   int64_t dims[TL_MAX_RANK];
   tl_host *out;
-  TL_TRY(stated_shape(x, d.dy, dims));
-  TL_TRY(tl_window_open(x, d.dy->rank - 2, dims + 2, NULL, &d.w));
-  TL_TRY(check_windows(x, &d.w, d.dy));
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)d.dy->dtype, d.dy->rank, dims, &out));
-  tl_host *sums = tl_host_new(x->heap, TL_DTYPE_F64, d.dy->rank, dims);
+  TL_TRY(stated_shape(ctx, d.dy, dims));
+  TL_TRY(tl_window_open(ctx, d.dy->rank - 2, dims + 2, NULL, &d.w));
+  TL_TRY(check_windows(ctx, &d.w, d.dy));
+  TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)d.dy->dtype, d.dy->rank, dims, &out));
+  tl_host *sums = tl_host_new(ctx->heap, TL_DTYPE_F64, d.dy->rank, dims);
   if (!sums)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   memset(sums->data, 0, (size_t)sums->bytes);
   d.dx = sums->data;
-  d.padding = tl_eval_int(x, TL_SYM_count_include_pad, 0) != 0;
-  tl_eval_for(x, (uint64_t)(dims[0] * dims[1]), 1, mean_range, &d);
+  d.padding = tl_eval_int(ctx, TL_SYM_count_include_pad, 0) != 0;
+  tl_eval_for(ctx, (uint64_t)(dims[0] * dims[1]), 1, mean_range, &d);
   tl_cells_store(out->dtype, sums->data, out->data, 0, 1, out->n);
   tl_host_release(sums);
   return TL_OK;

@@ -20,17 +20,18 @@ static uint64_t cell(const channels *c, uint64_t channel, uint64_t i) {
 
 /* Reads the sizes of operand `data`, and checks that operands [from, to) have one number for each
  * channel. */
-static tl_status open_channels(tl_eval *x, uint32_t data, uint32_t from, uint32_t to, channels *c) {
-  TL_TRY(tl_eval_need_rank(x, data, 2, TL_MAX_RANK));
-  const tl_host *t = tl_eval_in(x, data);
+static tl_status open_channels(tl_eval *ctx, uint32_t data, uint32_t from, uint32_t to,
+                               channels *c) {
+  TL_TRY(tl_eval_need_rank(ctx, data, 2, TL_MAX_RANK));
+  const tl_host *t = tl_eval_in(ctx, data);
   int64_t plane = 1;
   if (!tl_eval_product(t->dims, 2, t->rank, &plane))
-    return tl_eval_fail(x, "the planes are too large");
+    return tl_eval_fail(ctx, "the planes are too large");
   *c = (channels){(uint64_t)t->dims[0], (uint64_t)t->dims[1], (uint64_t)plane};
   for (uint32_t i = from; i < to; i++) {
-    TL_TRY(tl_eval_need_rank(x, i, 1, 1));
-    if (tl_eval_in(x, i)->n != c->n)
-      return tl_eval_fail(x, "operand %u must have a number for each of %llu channels", i,
+    TL_TRY(tl_eval_need_rank(ctx, i, 1, 1));
+    if (tl_eval_in(ctx, i)->n != c->n)
+      return tl_eval_fail(ctx, "operand %u must have a number for each of %llu channels", i,
                           (unsigned long long)c->n);
   }
   return TL_OK;
@@ -76,18 +77,18 @@ static void train_range(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-tl_status tl_eval_batch_norm_internal(tl_eval *x) {
-  training d = {.trains = tl_eval_int(x, TL_SYM_training_mode, 1) != 0};
-  TL_TRY(open_channels(x, 0, 1, 5, &d.c));
+tl_status tl_eval_batch_norm_internal(tl_eval *ctx) {
+  training d = {.trains = tl_eval_int(ctx, TL_SYM_training_mode, 1) != 0};
+  TL_TRY(open_channels(ctx, 0, 1, 5, &d.c));
   for (uint32_t i = 0; i < 5; i++) {
     static const uint32_t like[] = {0, 3, 4, 3, 4};
-    const tl_host *of = tl_eval_in(x, like[i]);
-    d.in[i] = tl_eval_in(x, i);
-    TL_TRY(tl_eval_result_like(x, i, (tl_dtype)of->dtype, of, &d.out[i]));
+    const tl_host *of = tl_eval_in(ctx, like[i]);
+    d.in[i] = tl_eval_in(ctx, i);
+    TL_TRY(tl_eval_result_like(ctx, i, (tl_dtype)of->dtype, of, &d.out[i]));
   }
-  d.epsilon = (double)tl_eval_float(x, TL_SYM_epsilon, 1e-5f);
-  d.momentum = (double)tl_eval_float(x, TL_SYM_momentum, 0.9f);
-  tl_eval_for(x, d.c.n, 1, train_range, &d);
+  d.epsilon = (double)tl_eval_float(ctx, TL_SYM_epsilon, 1e-5f);
+  d.momentum = (double)tl_eval_float(ctx, TL_SYM_momentum, 0.9f);
+  tl_eval_for(ctx, d.c.n, 1, train_range, &d);
   return TL_OK;
 }
 
@@ -120,16 +121,16 @@ static void grad_range(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* BatchNormalizationGrad: dY, X, scale, mean, 1 / deviation -> gradients of X, scale and bias. */
-tl_status tl_eval_batch_norm_grad(tl_eval *x) {
-  norm_grad d = {.dy = tl_eval_in(x, 0), .x = tl_eval_in(x, 1), .scale = tl_eval_in(x, 2)};
-  TL_TRY(open_channels(x, 1, 2, 5, &d.c));
-  d.mean = tl_eval_in(x, 3);
-  d.inv = tl_eval_in(x, 4);
+tl_status tl_eval_batch_norm_grad(tl_eval *ctx) {
+  norm_grad d = {.dy = tl_eval_in(ctx, 0), .x = tl_eval_in(ctx, 1), .scale = tl_eval_in(ctx, 2)};
+  TL_TRY(open_channels(ctx, 1, 2, 5, &d.c));
+  d.mean = tl_eval_in(ctx, 3);
+  d.inv = tl_eval_in(ctx, 4);
   if (!d.dy || !tl_host_same_shape(d.dy, d.x))
-    return tl_eval_fail(x, "the gradient must have the shape of the data");
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)d.x->dtype, d.x, &d.dx));
-  TL_TRY(tl_eval_result_like(x, 1, (tl_dtype)d.scale->dtype, d.scale, &d.dscale));
-  TL_TRY(tl_eval_result_like(x, 2, (tl_dtype)d.scale->dtype, d.scale, &d.dbias));
-  tl_eval_for(x, d.c.n, 1, grad_range, &d);
+    return tl_eval_fail(ctx, "the gradient must have the shape of the data");
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)d.x->dtype, d.x, &d.dx));
+  TL_TRY(tl_eval_result_like(ctx, 1, (tl_dtype)d.scale->dtype, d.scale, &d.dscale));
+  TL_TRY(tl_eval_result_like(ctx, 2, (tl_dtype)d.scale->dtype, d.scale, &d.dbias));
+  tl_eval_for(ctx, d.c.n, 1, grad_range, &d);
   return TL_OK;
 }

@@ -18,52 +18,53 @@ typedef struct loss {
   int64_t ignored;
 } loss;
 
-static tl_status read_reduction(tl_eval *x, kind *out) {
-  tl_sv v = tl_eval_string(x, TL_SYM_reduction);
+static tl_status read_reduction(tl_eval *ctx, kind *out) {
+  tl_sv v = tl_eval_string(ctx, TL_SYM_reduction);
   *out = tl_sv_is(v, "none") ? NONE : tl_sv_is(v, "sum") ? SUM : MEAN;
   if (*out == MEAN && v.n && !tl_sv_is(v, "mean"))
-    return tl_eval_fail(x, "attribute reduction is '%.*s'", TL_SV_ARG(v));
+    return tl_eval_fail(ctx, "attribute reduction is '%.*s'", TL_SV_ARG(v));
   return TL_OK;
 }
 
 /* Reads the ignored label: an attribute, or operand `operand` of the internal forms (-1: none). */
-static tl_status read_ignored(tl_eval *x, int operand, loss *l) {
+static tl_status read_ignored(tl_eval *ctx, int operand, loss *l) {
   if (operand >= 0) {
-    l->ignores = tl_eval_in(x, (uint32_t)operand) != NULL;
-    return tl_eval_operand_int(x, (uint32_t)operand, 0, &l->ignored);
+    l->ignores = tl_eval_in(ctx, (uint32_t)operand) != NULL;
+    return tl_eval_operand_int(ctx, (uint32_t)operand, 0, &l->ignored);
   }
-  l->ignores = tl_node_attr(x->m, x->node, TL_SYM_ignore_index) != NULL;
-  l->ignored = tl_eval_int(x, TL_SYM_ignore_index, 0);
+  l->ignores = tl_node_attr(ctx->m, ctx->node, TL_SYM_ignore_index) != NULL;
+  l->ignored = tl_eval_int(ctx, TL_SYM_ignore_index, 0);
   return TL_OK;
 }
 
 /* Checks every label before it is used as an index. */
-static tl_status check_labels(tl_eval *x, const loss *l) {
+static tl_status check_labels(tl_eval *ctx, const loss *l) {
   if (l->labels->n != l->g.outer * l->g.inner)
-    return tl_eval_fail(x, "there are %llu labels, expected %llu", (unsigned long long)l->labels->n,
+    return tl_eval_fail(ctx, "there are %llu labels, expected %llu",
+                        (unsigned long long)l->labels->n,
                         (unsigned long long)(l->g.outer * l->g.inner));
   if (l->weights && l->weights->n != l->g.n)
-    return tl_eval_fail(x, "there are %llu weights for %llu classes",
+    return tl_eval_fail(ctx, "there are %llu weights for %llu classes",
                         (unsigned long long)l->weights->n, (unsigned long long)l->g.n);
   for (uint64_t i = 0; i < l->labels->n; i++) {
     int64_t label = tl_host_int_at(l->labels, i);
     if ((label < 0 || (uint64_t)label >= l->g.n) && !(l->ignores && label == l->ignored))
-      return tl_eval_fail(x, "label %lld is none of %llu classes", (long long)label,
+      return tl_eval_fail(ctx, "label %lld is none of %llu classes", (long long)label,
                           (unsigned long long)l->g.n);
   }
   return TL_OK;
 }
 
 /* Reads the operands: data at `first`, then labels and weights. */
-static tl_status open_loss(tl_eval *x, uint32_t first, int ignored, loss *l) {
-  TL_TRY(tl_eval_need_rank(x, first, 2, TL_MAX_RANK));
-  TL_TRY(tl_eval_need_rank(x, first + 1, 1, TL_MAX_RANK));
-  TL_TRY(read_reduction(x, &l->reduction));
-  TL_TRY(read_ignored(x, ignored, l));
-  l->g = tl_lines_of(tl_eval_in(x, first), 1, 2);
-  l->labels = tl_eval_in(x, first + 1);
-  l->weights = tl_eval_in(x, first + 2);
-  return check_labels(x, l);
+static tl_status open_loss(tl_eval *ctx, uint32_t first, int ignored, loss *l) {
+  TL_TRY(tl_eval_need_rank(ctx, first, 2, TL_MAX_RANK));
+  TL_TRY(tl_eval_need_rank(ctx, first + 1, 1, TL_MAX_RANK));
+  TL_TRY(read_reduction(ctx, &l->reduction));
+  TL_TRY(read_ignored(ctx, ignored, l));
+  l->g = tl_lines_of(tl_eval_in(ctx, first), 1, 2);
+  l->labels = tl_eval_in(ctx, first + 1);
+  l->weights = tl_eval_in(ctx, first + 2);
+  return check_labels(ctx, l);
 }
 
 /* Returns the weight of sample i, 0 for the ignored label. *place: where its class is in the
@@ -92,11 +93,11 @@ static tl_dtype float_of(const tl_host *t) {
 
 /* Makes result 0 from logarithms of probabilities. A weight of 0 must not meet a logarithm of
  * -infinity, whose product would be NaN. */
-static tl_status add_losses(tl_eval *x, const loss *l, const tl_host *log_prob) {
+static tl_status add_losses(tl_eval *ctx, const loss *l, const tl_host *log_prob) {
   tl_host *out;
   bool each = l->reduction == NONE;
-  TL_TRY(
-      tl_eval_result(x, 0, float_of(log_prob), each ? l->labels->rank : 0, l->labels->dims, &out));
+  TL_TRY(tl_eval_result(ctx, 0, float_of(log_prob), each ? l->labels->rank : 0, l->labels->dims,
+                        &out));
   double sum = 0;
   for (uint64_t i = 0; i < l->labels->n; i++) {
     uint64_t place;
@@ -113,23 +114,23 @@ static tl_status add_losses(tl_eval *x, const loss *l, const tl_host *log_prob) 
   return TL_OK;
 }
 
-tl_status tl_eval_nll_loss(tl_eval *x) {
+tl_status tl_eval_nll_loss(tl_eval *ctx) {
   loss l;
-  TL_TRY(open_loss(x, 0, -1, &l));
-  return add_losses(x, &l, tl_eval_in(x, 0));
+  TL_TRY(open_loss(ctx, 0, -1, &l));
+  return add_losses(ctx, &l, tl_eval_in(ctx, 0));
 }
 
 /* SoftmaxCrossEntropyLoss; with ARG 1 the internal form, whose ignored label is operand 3. */
-tl_status tl_eval_softmax_loss(tl_eval *x) {
+tl_status tl_eval_softmax_loss(tl_eval *ctx) {
   loss l;
   tl_host *log_prob;
-  TL_TRY(open_loss(x, 0, x->arg ? 3 : -1, &l));
-  const tl_host *scores = tl_eval_in(x, 0);
-  TL_TRY(tl_eval_result_like(x, 1, float_of(scores), scores, &log_prob));
+  TL_TRY(open_loss(ctx, 0, ctx->arg ? 3 : -1, &l));
+  const tl_host *scores = tl_eval_in(ctx, 0);
+  TL_TRY(tl_eval_result_like(ctx, 1, float_of(scores), scores, &log_prob));
   if (log_prob->n)
-    TL_TRY(
-        tl_eval_lines(x, scores, l.g, log_prob, (tl_line_work){tl_log_softmax_line, NULL, l.g.n}));
-  return add_losses(x, &l, log_prob);
+    TL_TRY(tl_eval_lines(ctx, scores, l.g, log_prob,
+                         (tl_line_work){tl_log_softmax_line, NULL, l.g.n}));
+  return add_losses(ctx, &l, log_prob);
 }
 
 /* ---- gradients ------------------------------------------------------------------------------ */
@@ -159,49 +160,49 @@ static void loss_grad_line(void *user, uint64_t line, void *cells, uint64_t n, v
 }
 
 /* dY, log_prob, label, weight, then bias. ARG 1: an ignored label comes before the bias. */
-tl_status tl_eval_softmax_loss_grad(tl_eval *x) {
+tl_status tl_eval_softmax_loss_grad(tl_eval *ctx) {
   loss l;
   tl_host *out;
-  TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
-  TL_TRY(open_loss(x, 1, x->arg ? 4 : -1, &l));
-  const tl_host *log_prob = tl_eval_in(x, 1);
-  loss_grad d = {.l = &l, .dy = tl_eval_in(x, 0), .bias = tl_eval_in(x, x->arg ? 5 : 4)};
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK));
+  TL_TRY(open_loss(ctx, 1, ctx->arg ? 4 : -1, &l));
+  const tl_host *log_prob = tl_eval_in(ctx, 1);
+  loss_grad d = {.l = &l, .dy = tl_eval_in(ctx, 0), .bias = tl_eval_in(ctx, ctx->arg ? 5 : 4)};
   if (d.dy->n != (l.reduction == NONE ? l.labels->n : 1) || (d.bias && d.bias->n != log_prob->n))
-    return tl_eval_fail(x, "the gradient or the bias does not fit the data");
-  TL_TRY(tl_eval_result_like(x, 0, float_of(log_prob), log_prob, &out));
+    return tl_eval_fail(ctx, "the gradient or the bias does not fit the data");
+  TL_TRY(tl_eval_result_like(ctx, 0, float_of(log_prob), log_prob, &out));
   if (!out->n)
     return TL_OK;
   double whole = l.reduction == MEAN ? sum_weights(&l) : 1;
   d.factor = whole != 0 && l.reduction != NONE ? tl_cell_at(d.dy, 0) / whole : 0;
-  return tl_eval_lines(x, log_prob, l.g, out, (tl_line_work){loss_grad_line, &d, 0});
+  return tl_eval_lines(ctx, log_prob, l.g, out, (tl_line_work){loss_grad_line, &d, 0});
 }
 
 /* ---- SoftmaxCrossEntropy: labels are probabilities along the last axis ---------------------- */
 
-static tl_status open_soft(tl_eval *x, uint32_t first, kind *reduction, tl_lines *g) {
-  TL_TRY(tl_eval_need_rank(x, first, 1, TL_MAX_RANK));
-  const tl_host *data = tl_eval_in(x, first);
-  TL_TRY(tl_eval_need_rank(x, first + 1, data->rank, data->rank));
-  TL_TRY(read_reduction(x, reduction));
+static tl_status open_soft(tl_eval *ctx, uint32_t first, kind *reduction, tl_lines *g) {
+  TL_TRY(tl_eval_need_rank(ctx, first, 1, TL_MAX_RANK));
+  const tl_host *data = tl_eval_in(ctx, first);
+  TL_TRY(tl_eval_need_rank(ctx, first + 1, data->rank, data->rank));
+  TL_TRY(read_reduction(ctx, reduction));
   if (*reduction == NONE)
-    return tl_eval_unsupported(x, "reduction none is not defined for this operator");
-  if (data->n != tl_eval_in(x, first + 1)->n)
-    return tl_eval_fail(x, "data and labels differ in shape");
+    return tl_eval_unsupported(ctx, "reduction none is not defined for this operator");
+  if (data->n != tl_eval_in(ctx, first + 1)->n)
+    return tl_eval_fail(ctx, "data and labels differ in shape");
   *g = tl_lines_of(data, (uint32_t)data->rank - 1, (uint32_t)data->rank);
   return TL_OK;
 }
 
 /* The loss is -sum(labels * log_prob), divided by the number of lines for the mean. */
-tl_status tl_eval_soft_loss(tl_eval *x) {
+tl_status tl_eval_soft_loss(tl_eval *ctx) {
   kind reduction;
   tl_lines g;
   tl_host *out, *log_prob;
-  TL_TRY(open_soft(x, 0, &reduction, &g));
-  const tl_host *logits = tl_eval_in(x, 0), *labels = tl_eval_in(x, 1);
-  TL_TRY(tl_eval_result(x, 0, float_of(logits), 0, NULL, &out));
-  TL_TRY(tl_eval_result_like(x, 1, float_of(logits), logits, &log_prob));
+  TL_TRY(open_soft(ctx, 0, &reduction, &g));
+  const tl_host *logits = tl_eval_in(ctx, 0), *labels = tl_eval_in(ctx, 1);
+  TL_TRY(tl_eval_result(ctx, 0, float_of(logits), 0, NULL, &out));
+  TL_TRY(tl_eval_result_like(ctx, 1, float_of(logits), logits, &log_prob));
   if (log_prob->n)
-    TL_TRY(tl_eval_lines(x, logits, g, log_prob, (tl_line_work){tl_log_softmax_line, NULL, g.n}));
+    TL_TRY(tl_eval_lines(ctx, logits, g, log_prob, (tl_line_work){tl_log_softmax_line, NULL, g.n}));
   double sum = 0;
   for (uint64_t i = 0; i < logits->n; i++)
     sum -= tl_cell_at(labels, i) * tl_cell_at(log_prob, i);
@@ -211,16 +212,17 @@ tl_status tl_eval_soft_loss(tl_eval *x) {
   return TL_OK;
 }
 
-tl_status tl_eval_soft_loss_grad(tl_eval *x) {
+tl_status tl_eval_soft_loss_grad(tl_eval *ctx) {
   kind reduction;
   tl_lines g;
   tl_host *out;
-  TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
-  TL_TRY(open_soft(x, 1, &reduction, &g));
-  const tl_host *dy = tl_eval_in(x, 0), *log_prob = tl_eval_in(x, 1), *labels = tl_eval_in(x, 2);
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK));
+  TL_TRY(open_soft(ctx, 1, &reduction, &g));
+  const tl_host *dy = tl_eval_in(ctx, 0), *log_prob = tl_eval_in(ctx, 1),
+                *labels = tl_eval_in(ctx, 2);
   if (dy->n != 1)
-    return tl_eval_fail(x, "the gradient must be one number");
-  TL_TRY(tl_eval_result_like(x, 0, float_of(log_prob), log_prob, &out));
+    return tl_eval_fail(ctx, "the gradient must be one number");
+  TL_TRY(tl_eval_result_like(ctx, 0, float_of(log_prob), log_prob, &out));
   double factor = tl_cell_at(dy, 0) / (reduction == MEAN ? (double)g.outer : 1);
   for (uint64_t i = 0; i < out->n; i++) {
     double v = (tl_exp(tl_cell_at(log_prob, i)) - tl_cell_at(labels, i)) * factor;

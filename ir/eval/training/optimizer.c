@@ -47,12 +47,12 @@ void tl_adam_correct(tl_adam *a, int64_t step, bool correct) {
 }
 
 /* Elements do not depend on each other. */
-tl_status tl_adam_step(tl_eval *x, const tl_adam *a) {
+tl_status tl_adam_step(tl_eval *ctx, const tl_adam *a) {
   const tl_host *all[] = {a->w, a->g, a->m1, a->m2};
   for (int i = 0; i < 4; i++)
     if (!tl_cells_are_floats(all[i]->dtype) || all[i]->n != a->w->n)
-      return tl_eval_fail(x, "weights, gradients and moments must be f32 or f64 of one size");
-  tl_eval_for(x, a->w->n, STEP_WORK, adam_range, (void *)(uintptr_t)a);
+      return tl_eval_fail(ctx, "weights, gradients and moments must be f32 or f64 of one size");
+  tl_eval_for(ctx, a->w->n, STEP_WORK, adam_range, (void *)(uintptr_t)a);
   return TL_OK;
 }
 
@@ -61,61 +61,62 @@ static const uint32_t adam_like[] = {1, 4, 5, 2, 3, 6};
 
 /* Finds what gradients are divided by: the loss scale, or more where the norm of all gradients
  * would otherwise exceed max_norm_clip. */
-static tl_status gradient_scale(tl_eval *x, double *scale) {
-  double norm, most = (double)tl_eval_float(x, TL_SYM_max_norm_clip, 1);
-  TL_TRY(tl_eval_operand_float(x, 7, 1, scale));
-  if (!tl_eval_in(x, 8))
+static tl_status gradient_scale(tl_eval *ctx, double *scale) {
+  double norm, most = (double)tl_eval_float(ctx, TL_SYM_max_norm_clip, 1);
+  TL_TRY(tl_eval_operand_float(ctx, 7, 1, scale));
+  if (!tl_eval_in(ctx, 8))
     return TL_OK;
-  TL_TRY(tl_eval_operand_float(x, 8, 0, &norm));
+  TL_TRY(tl_eval_operand_float(ctx, 8, 0, &norm));
   if (norm > *scale * most)
     *scale = norm / most;
   return TL_OK;
 }
 
 /* The decay of the weight is attribute lambda. */
-static tl_status read_adam(tl_eval *x, tl_adam *a, int64_t step) {
-  int64_t mode = tl_eval_int(x, TL_SYM_weight_decay_mode, 0);
+static tl_status read_adam(tl_eval *ctx, tl_adam *a, int64_t step) {
+  int64_t mode = tl_eval_int(ctx, TL_SYM_weight_decay_mode, 0);
   if (mode != 0 && mode != 1)
-    return tl_eval_fail(x, "attribute weight_decay_mode is %lld, neither 0 nor 1", (long long)mode);
-  *a = (tl_adam){.w = tl_eval_in(x, 2),
-                 .g = tl_eval_in(x, 3),
-                 .m1 = tl_eval_in(x, 4),
-                 .m2 = tl_eval_in(x, 5),
-                 .alpha = (double)tl_eval_float(x, TL_SYM_alpha, 0.9f),
-                 .beta = (double)tl_eval_float(x, TL_SYM_beta, 0.999f),
-                 .epsilon = (double)tl_eval_float(x, TL_SYM_epsilon, 1e-8f),
-                 .decay = (double)tl_eval_float(x, TL_SYM_lambda, 0)};
+    return tl_eval_fail(ctx, "attribute weight_decay_mode is %lld, neither 0 nor 1",
+                        (long long)mode);
+  *a = (tl_adam){.w = tl_eval_in(ctx, 2),
+                 .g = tl_eval_in(ctx, 3),
+                 .m1 = tl_eval_in(ctx, 4),
+                 .m2 = tl_eval_in(ctx, 5),
+                 .alpha = (double)tl_eval_float(ctx, TL_SYM_alpha, 0.9f),
+                 .beta = (double)tl_eval_float(ctx, TL_SYM_beta, 0.999f),
+                 .epsilon = (double)tl_eval_float(ctx, TL_SYM_epsilon, 1e-8f),
+                 .decay = (double)tl_eval_float(ctx, TL_SYM_lambda, 0)};
   a->mode = mode ? TL_ADAM_DECAY_LAST : TL_ADAM_DECAY_FIRST;
-  tl_adam_correct(a, step, tl_eval_int(x, TL_SYM_do_bias_correction, 1) != 0);
-  TL_TRY(tl_eval_operand_float(x, 0, 0, &a->rate));
-  return gradient_scale(x, &a->scale);
+  tl_adam_correct(a, step, tl_eval_int(ctx, TL_SYM_do_bias_correction, 1) != 0);
+  TL_TRY(tl_eval_operand_float(ctx, 0, 0, &a->rate));
+  return gradient_scale(ctx, &a->scale);
 }
 
 /* AdamOptimizer: R, T, weights, gradients, two moments, weights in another dtype, loss scale, norm
  * of all gradients, whether to update -> T + 1, moments, weights, their change, weights in that
  * dtype. */
-tl_status tl_eval_adam(tl_eval *x) {
+tl_status tl_eval_adam(tl_eval *ctx) {
   tl_adam a;
   tl_host *count, **to[] = {&count, &a.new_m1, &a.new_m2, &a.new_w, &a.change, &a.narrow};
   int64_t step, update;
   for (uint32_t i = 2; i < 6; i++)
-    TL_TRY(tl_eval_need_rank(x, i, 0, TL_MAX_RANK));
-  TL_TRY(tl_eval_operand_int(x, 1, 0, &step));
-  TL_TRY(tl_eval_operand_int(x, 9, 1, &update));
-  TL_TRY(read_adam(x, &a, step));
+    TL_TRY(tl_eval_need_rank(ctx, i, 0, TL_MAX_RANK));
+  TL_TRY(tl_eval_operand_int(ctx, 1, 0, &step));
+  TL_TRY(tl_eval_operand_int(ctx, 9, 1, &update));
+  TL_TRY(read_adam(ctx, &a, step));
   for (uint32_t i = 0; i < 6; i++) {
-    const tl_host *like = tl_eval_in(x, adam_like[i]);
+    const tl_host *like = tl_eval_in(ctx, adam_like[i]);
     if (like && !update)
-      TL_TRY(tl_eval_pass(x, i, (tl_host *)(uintptr_t)like));
+      TL_TRY(tl_eval_pass(ctx, i, (tl_host *)(uintptr_t)like));
     else if (like)
-      TL_TRY(tl_eval_result_like(x, i, (tl_dtype)like->dtype, like, to[i]));
+      TL_TRY(tl_eval_result_like(ctx, i, (tl_dtype)like->dtype, like, to[i]));
   }
   if (!update)
     return TL_OK;
   if (a.narrow && a.narrow->n != a.w->n)
-    return tl_eval_fail(x, "weights of two dtypes differ in size");
+    return tl_eval_fail(ctx, "weights of two dtypes differ in size");
   ((int64_t *)count->data)[0] = (int64_t)((uint64_t)step + 1);
-  return tl_adam_step(x, &a);
+  return tl_adam_step(ctx, &a);
 }
 
 /* ---- ai.onnx.preview.training --------------------------------------------------------------- */
@@ -161,51 +162,51 @@ static void train_range(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* Reads the attributes. What depends on the step (decay, bias correction) goes into the rate. */
-static tl_status read_rate(tl_eval *x, training *t) {
+static tl_status read_rate(tl_eval *ctx, training *t) {
   int64_t step;
-  TL_TRY(tl_eval_operand_float(x, 0, 0, &t->rate));
-  TL_TRY(tl_eval_operand_int(x, 1, 0, &step));
-  t->norm = (double)tl_eval_float(x, TL_SYM_norm_coefficient, 0);
-  t->post = (double)tl_eval_float(x, TL_SYM_norm_coefficient_post, 0);
-  t->alpha = (double)tl_eval_float(x, TL_SYM_alpha, 0.9f);
-  t->beta = (double)tl_eval_float(x, TL_SYM_beta, 0.999f);
-  t->epsilon = (double)tl_eval_float(x, TL_SYM_epsilon, 1e-6f);
+  TL_TRY(tl_eval_operand_float(ctx, 0, 0, &t->rate));
+  TL_TRY(tl_eval_operand_int(ctx, 1, 0, &step));
+  t->norm = (double)tl_eval_float(ctx, TL_SYM_norm_coefficient, 0);
+  t->post = (double)tl_eval_float(ctx, TL_SYM_norm_coefficient_post, 0);
+  t->alpha = (double)tl_eval_float(ctx, TL_SYM_alpha, 0.9f);
+  t->beta = (double)tl_eval_float(ctx, TL_SYM_beta, 0.999f);
+  t->epsilon = (double)tl_eval_float(ctx, TL_SYM_epsilon, 1e-6f);
   t->momentum = step > 0 ? t->beta : 1;
   if (t->op == ADAGRAD)
-    t->rate /= 1 + (double)step * (double)tl_eval_float(x, TL_SYM_decay_factor, 0);
+    t->rate /= 1 + (double)step * (double)tl_eval_float(ctx, TL_SYM_decay_factor, 0);
   if (t->op == ADAM && step > 0)
     t->rate *= sqrt(1 - tl_pow(t->beta, (double)step)) / (1 - tl_pow(t->alpha, (double)step));
   if (t->op != MOMENTUM)
     return TL_OK;
-  tl_sv mode = tl_eval_string(x, TL_SYM_mode);
+  tl_sv mode = tl_eval_string(ctx, TL_SYM_mode);
   t->nesterov = tl_sv_is(mode, "nesterov");
   if (!t->nesterov && !tl_sv_is(mode, "standard"))
-    return tl_eval_fail(x, "attribute mode is '%.*s'", TL_SV_ARG(mode));
+    return tl_eval_fail(ctx, "attribute mode is '%.*s'", TL_SV_ARG(mode));
   return TL_OK;
 }
 
 /* R, T, then all X, all G, and all of each state -> all X, then the states. ARG: which
  * optimizer. */
-tl_status tl_eval_train(tl_eval *x) {
-  training t = {.op = x->arg};
+tl_status tl_eval_train(tl_eval *ctx) {
+  training t = {.op = ctx->arg};
   uint32_t states = t.op == ADAM ? 2 : 1, kinds = 2 + states;
-  if (x->n_in < 2 + kinds || (x->n_in - 2) % kinds ||
-      x->n_out < (x->n_in - 2) / kinds * (kinds - 1))
-    return tl_eval_fail(x, "operands and results do not fit together");
-  TL_TRY(read_rate(x, &t));
-  uint32_t n = (x->n_in - 2) / kinds;
+  if (ctx->n_in < 2 + kinds || (ctx->n_in - 2) % kinds ||
+      ctx->n_out < (ctx->n_in - 2) / kinds * (kinds - 1))
+    return tl_eval_fail(ctx, "operands and results do not fit together");
+  TL_TRY(read_rate(ctx, &t));
+  uint32_t n = (ctx->n_in - 2) / kinds;
   for (uint32_t k = 0; k < n; k++) {
     for (uint32_t i = 0; i < kinds; i++) {
-      TL_TRY(tl_eval_need_rank(x, 2 + i * n + k, 0, TL_MAX_RANK));
-      t.in[i] = tl_eval_in(x, 2 + i * n + k);
+      TL_TRY(tl_eval_need_rank(ctx, 2 + i * n + k, 0, TL_MAX_RANK));
+      t.in[i] = tl_eval_in(ctx, 2 + i * n + k);
       if (t.in[i]->n != t.in[0]->n)
-        return tl_eval_fail(x, "operand %u differs in size from its parameter", 2 + i * n + k);
+        return tl_eval_fail(ctx, "operand %u differs in size from its parameter", 2 + i * n + k);
     }
     for (uint32_t i = 0; i <= states; i++) {
       const tl_host *from = t.in[i ? i + 1 : 0];
-      TL_TRY(tl_eval_result_like(x, i * n + k, (tl_dtype)from->dtype, from, &t.out[i]));
+      TL_TRY(tl_eval_result_like(ctx, i * n + k, (tl_dtype)from->dtype, from, &t.out[i]));
     }
-    tl_eval_for(x, t.in[0]->n, STEP_WORK, train_range, &t);
+    tl_eval_for(ctx, t.in[0]->n, STEP_WORK, train_range, &t);
   }
   return TL_OK;
 }
@@ -213,17 +214,17 @@ tl_status tl_eval_train(tl_eval *x) {
 /* ---- com.microsoft, single tensors ---------------------------------------------------------- */
 
 /* SGDOptimizer: ETA, W, G -> W - ETA * G, and the change. */
-tl_status tl_eval_sgd(tl_eval *x) {
+tl_status tl_eval_sgd(tl_eval *ctx) {
   double rate;
-  TL_TRY(tl_eval_need_rank(x, 1, 0, TL_MAX_RANK));
-  TL_TRY(tl_eval_need_rank(x, 2, 0, TL_MAX_RANK));
-  TL_TRY(tl_eval_operand_float(x, 0, 0, &rate));
-  const tl_host *w = tl_eval_in(x, 1), *g = tl_eval_in(x, 2);
+  TL_TRY(tl_eval_need_rank(ctx, 1, 0, TL_MAX_RANK));
+  TL_TRY(tl_eval_need_rank(ctx, 2, 0, TL_MAX_RANK));
+  TL_TRY(tl_eval_operand_float(ctx, 0, 0, &rate));
+  const tl_host *w = tl_eval_in(ctx, 1), *g = tl_eval_in(ctx, 2);
   tl_host *out, *change;
   if (w->n != g->n)
-    return tl_eval_fail(x, "weights and gradients differ in size");
-  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)w->dtype, w, &out));
-  TL_TRY(tl_eval_result_like(x, 1, (tl_dtype)g->dtype, g, &change));
+    return tl_eval_fail(ctx, "weights and gradients differ in size");
+  TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)w->dtype, w, &out));
+  TL_TRY(tl_eval_result_like(ctx, 1, (tl_dtype)g->dtype, g, &change));
   for (uint64_t i = 0; i < w->n; i++) {
     double v = -rate * tl_cell_at(g, i);
     put(change, i, v);
@@ -233,47 +234,47 @@ tl_status tl_eval_sgd(tl_eval *x) {
 }
 
 /* An absent operand has the fallback. */
-static tl_status read_flag(tl_eval *x, uint32_t i, bool fallback, bool *out) {
+static tl_status read_flag(tl_eval *ctx, uint32_t i, bool fallback, bool *out) {
   int64_t v;
-  TL_TRY(tl_eval_operand_int(x, i, fallback, &v));
+  TL_TRY(tl_eval_operand_int(ctx, i, fallback, &v));
   *out = v != 0;
   return TL_OK;
 }
 
 /* ARG 0: InPlaceAccumulator: sum, value, update signal -> sum. ARG 1: InPlaceAccumulatorV2: buffer,
  * value, overwrite flag -> flag, buffer. */
-tl_status tl_eval_accumulate(tl_eval *x) {
-  TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
-  TL_TRY(tl_eval_need_rank(x, 1, 0, TL_MAX_RANK));
-  const tl_host *sum = tl_eval_in(x, 0), *value = tl_eval_in(x, 1);
+tl_status tl_eval_accumulate(tl_eval *ctx) {
+  TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK));
+  TL_TRY(tl_eval_need_rank(ctx, 1, 0, TL_MAX_RANK));
+  const tl_host *sum = tl_eval_in(ctx, 0), *value = tl_eval_in(ctx, 1);
   bool flag;
   tl_host *out, *updated;
   if (sum->n != value->n)
-    return tl_eval_fail(x, "buffer and value differ in size");
-  TL_TRY(read_flag(x, 2, x->arg == 0, &flag));
-  if (x->arg) {
-    TL_TRY(tl_eval_result(x, 0, TL_DTYPE_BOOL, 1, (const int64_t[]){1}, &updated));
+    return tl_eval_fail(ctx, "buffer and value differ in size");
+  TL_TRY(read_flag(ctx, 2, ctx->arg == 0, &flag));
+  if (ctx->arg) {
+    TL_TRY(tl_eval_result(ctx, 0, TL_DTYPE_BOOL, 1, (const int64_t[]){1}, &updated));
     ((uint8_t *)updated->data)[0] = 1;
   }
-  TL_TRY(tl_eval_result_like(x, x->arg ? 1 : 0, (tl_dtype)sum->dtype, sum, &out));
-  bool with_sum = x->arg == 0 || !flag, with_value = x->arg == 1 || flag;
+  TL_TRY(tl_eval_result_like(ctx, ctx->arg ? 1 : 0, (tl_dtype)sum->dtype, sum, &out));
+  bool with_sum = ctx->arg == 0 || !flag, with_value = ctx->arg == 1 || flag;
   for (uint64_t i = 0; i < sum->n; i++)
     put(out, i, (with_sum ? tl_cell_at(sum, i) : 0) + (with_value ? tl_cell_at(value, i) : 0));
   return TL_OK;
 }
 
 /* ReduceAllL2: the length of all operands as one vector. */
-tl_status tl_eval_reduce_all_l2(tl_eval *x) {
+tl_status tl_eval_reduce_all_l2(tl_eval *ctx) {
   double sum = 0;
   tl_host *out;
-  tl_value_id v = tl_result(x->m, x->node, 0);
-  bool f64 = tl_type_dtype(x->m, tl_value_type(x->m, v)) == TL_DTYPE_F64;
-  for (uint32_t i = 0; i < x->n_in; i++) {
-    TL_TRY(tl_eval_need_rank(x, i, 0, TL_MAX_RANK));
-    for (uint64_t k = 0; k < x->in[i]->n; k++)
-      sum += tl_cell_at(x->in[i], k) * tl_cell_at(x->in[i], k);
+  tl_value_id v = tl_result(ctx->m, ctx->node, 0);
+  bool f64 = tl_type_dtype(ctx->m, tl_value_type(ctx->m, v)) == TL_DTYPE_F64;
+  for (uint32_t i = 0; i < ctx->n_in; i++) {
+    TL_TRY(tl_eval_need_rank(ctx, i, 0, TL_MAX_RANK));
+    for (uint64_t k = 0; k < ctx->in[i]->n; k++)
+      sum += tl_cell_at(ctx->in[i], k) * tl_cell_at(ctx->in[i], k);
   }
-  TL_TRY(tl_eval_result(x, 0, f64 ? TL_DTYPE_F64 : TL_DTYPE_F32, 0, NULL, &out));
+  TL_TRY(tl_eval_result(ctx, 0, f64 ? TL_DTYPE_F64 : TL_DTYPE_F32, 0, NULL, &out));
   put(out, 0, sqrt(sum));
   return TL_OK;
 }

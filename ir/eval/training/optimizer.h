@@ -35,6 +35,6 @@ typedef struct tl_adam {
  * both when `correct` is false. */
 void tl_adam_correct(tl_adam *a, int64_t step, bool correct);
 /* Checks the operands and fills the results that are not NULL. TL_INVALID_MODEL. */
-tl_status tl_adam_step(tl_eval *x, const tl_adam *a) TL_NODISCARD;
+tl_status tl_adam_step(tl_eval *ctx, const tl_adam *a) TL_NODISCARD;
 
 #endif

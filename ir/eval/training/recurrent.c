@@ -25,19 +25,19 @@ typedef struct layer {
 /* ---- reading and storing --------------------------------------------------------------------- */
 
 /* Reads operand i, which must have this shape, as f64; NULL when it is absent. */
-static tl_status read(tl_eval *x, uint32_t i, int rank, const int64_t *dims, const double **out) {
-  const tl_host *t = tl_eval_in(x, i);
+static tl_status read(tl_eval *ctx, uint32_t i, int rank, const int64_t *dims, const double **out) {
+  const tl_host *t = tl_eval_in(ctx, i);
   *out = NULL;
   if (!t)
     return TL_OK;
-  TL_TRY(tl_eval_need_rank(x, i, rank, rank));
+  TL_TRY(tl_eval_need_rank(ctx, i, rank, rank));
   for (int k = 0; k < rank; k++)
     if (t->dims[k] != dims[k])
-      return tl_eval_fail(x, "dim %d of operand %u is %lld, expected %lld", k, i,
+      return tl_eval_fail(ctx, "dim %d of operand %u is %lld, expected %lld", k, i,
                           (long long)t->dims[k], (long long)dims[k]);
-  double *to = tl_eval_scratch(x, t->n + 1, sizeof *to);
+  double *to = tl_eval_scratch(ctx, t->n + 1, sizeof *to);
   if (!to)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (uint64_t k = 0; k < t->n; k++)
     to[k] = tl_cell_at(t, k);
   *out = to;
@@ -45,10 +45,10 @@ static tl_status read(tl_eval *x, uint32_t i, int rank, const int64_t *dims, con
 }
 
 /* Makes result i; v NULL gives zeros. */
-static tl_status store(tl_eval *x, uint32_t i, int rank, const int64_t *dims, const double *v) {
+static tl_status store(tl_eval *ctx, uint32_t i, int rank, const int64_t *dims, const double *v) {
   tl_host *out;
-  tl_dtype dtype = (tl_dtype)tl_eval_in(x, 0)->dtype;
-  TL_TRY(tl_eval_result(x, i, dtype, rank, dims, &out));
+  tl_dtype dtype = (tl_dtype)tl_eval_in(ctx, 0)->dtype;
+  TL_TRY(tl_eval_result(ctx, i, dtype, rank, dims, &out));
   for (uint64_t k = 0; k < out->n; k++)
     if (dtype == TL_DTYPE_F64)
       ((double *)out->data)[k] = v ? v[k] : 0;
@@ -58,58 +58,58 @@ static tl_status store(tl_eval *x, uint32_t i, int rank, const int64_t *dims, co
 }
 
 /* Returns rows * n zeros in scratch, NULL on overflow or without memory. */
-static double *room(tl_eval *x, int64_t rows, int64_t n) {
+static double *room(tl_eval *ctx, int64_t rows, int64_t n) {
   int64_t all;
   double *v = __builtin_mul_overflow(rows, n, &all)
                   ? NULL
-                  : tl_eval_scratch(x, (uint64_t)all + 1, sizeof *v);
+                  : tl_eval_scratch(ctx, (uint64_t)all + 1, sizeof *v);
   if (v)
     memset(v, 0, ((size_t)all + 1) * sizeof *v);
   return v;
 }
 
-static tl_status check_attributes(tl_eval *x, int64_t gates) {
+static tl_status check_attributes(tl_eval *ctx, int64_t gates) {
   static const char *const usual[] = {"sigmoid", "tanh", "tanh"};
-  const tl_attr *names = tl_node_attr(x->m, x->node, TL_SYM_activations);
-  tl_sv direction = tl_eval_string(x, TL_SYM_direction);
+  const tl_attr *names = tl_node_attr(ctx->m, ctx->node, TL_SYM_activations);
+  tl_sv direction = tl_eval_string(ctx, TL_SYM_direction);
   for (uint32_t i = 0; names && names->kind == TL_ATTR_STRINGS && i < names->count; i++) {
-    tl_sv name = tl_sym(x->m, names->u.ids[i]);
+    tl_sv name = tl_sym(ctx->m, names->u.ids[i]);
     if (i >= (gates == 4 ? 3u : 2u) || name.n != strlen(usual[i]) ||
         strncasecmp(name.p, usual[i], name.n) != 0)
-      return tl_eval_unsupported(x, "functions other than sigmoid and tanh");
+      return tl_eval_unsupported(ctx, "functions other than sigmoid and tanh");
   }
   if (direction.n && !tl_sv_is(direction, "forward"))
-    return tl_eval_unsupported(x, "directions other than forward");
-  if (tl_eval_in(x, 4) || tl_node_attr(x->m, x->node, TL_SYM_clip) ||
-      tl_eval_int(x, TL_SYM_input_forget, 0))
-    return tl_eval_unsupported(x, "lengths of sequences, clip and input_forget");
+    return tl_eval_unsupported(ctx, "directions other than forward");
+  if (tl_eval_in(ctx, 4) || tl_node_attr(ctx->m, ctx->node, TL_SYM_clip) ||
+      tl_eval_int(ctx, TL_SYM_input_forget, 0))
+    return tl_eval_unsupported(ctx, "lengths of sequences, clip and input_forget");
   return TL_OK;
 }
 
-static tl_status open_layer(tl_eval *x, int64_t gates, layer *l) {
+static tl_status open_layer(tl_eval *ctx, int64_t gates, layer *l) {
   for (uint32_t i = 0; i < 3; i++)
-    TL_TRY(tl_eval_need_rank(x, i, 3, 3));
-  TL_TRY(check_attributes(x, gates));
-  const int64_t *data = tl_eval_in(x, 0)->dims;
+    TL_TRY(tl_eval_need_rank(ctx, i, 3, 3));
+  TL_TRY(check_attributes(ctx, gates));
+  const int64_t *data = tl_eval_in(ctx, 0)->dims;
   *l = (layer){.steps = data[0],
                .batch = data[1],
                .input = data[2],
                .gates = gates,
-               .hidden = tl_eval_in(x, 2)->dims[2]};
+               .hidden = tl_eval_in(ctx, 2)->dims[2]};
   if (l->hidden > INT32_MAX / 8)
-    return tl_eval_fail(x, "a hidden size of %lld is out of range", (long long)l->hidden);
+    return tl_eval_fail(ctx, "a hidden size of %lld is out of range", (long long)l->hidden);
   const int64_t n = gates * l->hidden;
   const int64_t w[] = {1, n, l->input}, r[] = {1, n, l->hidden}, b[] = {1, 2 * n};
   const int64_t state[] = {1, l->batch, l->hidden}, peephole[] = {1, 3 * l->hidden};
-  l->reset_after = tl_eval_int(x, TL_SYM_linear_before_reset, 0) != 0;
-  TL_TRY(read(x, 0, 3, data, &l->x));
-  TL_TRY(read(x, 1, 3, w, &l->w));
-  TL_TRY(read(x, 2, 3, r, &l->r));
-  TL_TRY(read(x, 3, 2, b, &l->bias));
-  TL_TRY(read(x, 5, 3, state, &l->h0));
+  l->reset_after = tl_eval_int(ctx, TL_SYM_linear_before_reset, 0) != 0;
+  TL_TRY(read(ctx, 0, 3, data, &l->x));
+  TL_TRY(read(ctx, 1, 3, w, &l->w));
+  TL_TRY(read(ctx, 2, 3, r, &l->r));
+  TL_TRY(read(ctx, 3, 2, b, &l->bias));
+  TL_TRY(read(ctx, 5, 3, state, &l->h0));
   if (gates == 4) {
-    TL_TRY(read(x, 6, 3, state, &l->c0));
-    TL_TRY(read(x, 7, 2, peephole, &l->peephole));
+    TL_TRY(read(ctx, 6, 3, state, &l->c0));
+    TL_TRY(read(ctx, 7, 2, peephole, &l->peephole));
   }
   return TL_OK;
 }
@@ -193,14 +193,14 @@ static void gru_row(const layer *l, const double *x, const double *h, double *g,
   }
 }
 
-static tl_status forward(tl_eval *x, int64_t gates, layer *l) {
-  TL_TRY(open_layer(x, gates, l));
+static tl_status forward(tl_eval *ctx, int64_t gates, layer *l) {
+  TL_TRY(open_layer(ctx, gates, l));
   const int64_t n = l->hidden;
-  l->h = room(x, l->steps * l->batch, n);
-  l->c = room(x, l->steps * l->batch, n);
-  l->g = room(x, l->steps * l->batch, gates * n);
+  l->h = room(ctx, l->steps * l->batch, n);
+  l->c = room(ctx, l->steps * l->batch, n);
+  l->g = room(ctx, l->steps * l->batch, gates * n);
   if (!l->h || !l->c || !l->g)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (int64_t t = 0; t < l->steps; t++)
     for (int64_t b = 0; b < l->batch; b++) {
       const int64_t at = t * l->batch + b;
@@ -215,35 +215,35 @@ static tl_status forward(tl_eval *x, int64_t gates, layer *l) {
 }
 
 /* Makes result i: the state after the last step, [1,B,H]; without steps the initial one. */
-static tl_status store_last(tl_eval *x, uint32_t i, const layer *l, const double *all,
+static tl_status store_last(tl_eval *ctx, uint32_t i, const layer *l, const double *all,
                             const double *first) {
   const int64_t dims[] = {1, l->batch, l->hidden};
   const double *last = l->steps ? all + (l->steps - 1) * l->batch * l->hidden : first;
-  return store(x, i, 3, dims, last);
+  return store(ctx, i, 3, dims, last);
 }
 
 /* LSTMTraining: X, W, R, B, -, h0, c0, P -> all h, last h, last c, all c, gates. */
-tl_status tl_eval_lstm_training(tl_eval *x) {
+tl_status tl_eval_lstm_training(tl_eval *ctx) {
   layer l;
-  TL_TRY(forward(x, 4, &l));
+  TL_TRY(forward(ctx, 4, &l));
   const int64_t all[] = {l.steps, 1, l.batch, l.hidden};
   const int64_t gates[] = {l.steps, 1, l.batch, 4 * l.hidden};
-  TL_TRY(store(x, 0, 4, all, l.h));
-  TL_TRY(store_last(x, 1, &l, l.h, l.h0));
-  TL_TRY(store_last(x, 2, &l, l.c, l.c0));
-  TL_TRY(store(x, 3, 4, all, l.c));
-  return store(x, 4, 4, gates, l.g);
+  TL_TRY(store(ctx, 0, 4, all, l.h));
+  TL_TRY(store_last(ctx, 1, &l, l.h, l.h0));
+  TL_TRY(store_last(ctx, 2, &l, l.c, l.c0));
+  TL_TRY(store(ctx, 3, 4, all, l.c));
+  return store(ctx, 4, 4, gates, l.g);
 }
 
 /* GRUTraining: X, W, R, B, -, h0 -> all h, last h, gates. */
-tl_status tl_eval_gru_training(tl_eval *x) {
+tl_status tl_eval_gru_training(tl_eval *ctx) {
   layer l;
-  TL_TRY(forward(x, 3, &l));
+  TL_TRY(forward(ctx, 3, &l));
   const int64_t all[] = {l.steps, 1, l.batch, l.hidden};
   const int64_t gates[] = {l.steps, 1, l.batch, 3 * l.hidden};
-  TL_TRY(store(x, 0, 4, all, l.h));
-  TL_TRY(store_last(x, 1, &l, l.h, l.h0));
-  return store(x, 2, 4, gates, l.g);
+  TL_TRY(store(ctx, 0, 4, all, l.h));
+  TL_TRY(store_last(ctx, 1, &l, l.h, l.h0));
+  return store(ctx, 2, 4, gates, l.g);
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
@@ -334,19 +334,19 @@ static void gru_back(back *k, int64_t t, int64_t b, double *hr) {
 }
 
 /* Makes room for the gradients; those of the state begin as dh and dc (NULL: zeros). */
-static tl_status make_rooms(tl_eval *x, back *k, const double *dh, const double *dc) {
+static tl_status make_rooms(tl_eval *ctx, back *k, const double *dh, const double *dc) {
   const layer *l = &k->l;
   const int64_t n = l->gates * l->hidden;
-  k->dx = room(x, l->steps * l->batch, l->input);
-  k->dw = room(x, n, l->input);
-  k->dr = room(x, n, l->hidden);
-  k->db = room(x, 2, n);
-  k->dh = room(x, l->batch, l->hidden);
-  k->dc = room(x, l->batch, l->hidden);
-  k->da = room(x, 1, n);
-  k->dj = room(x, 1, n);
+  k->dx = room(ctx, l->steps * l->batch, l->input);
+  k->dw = room(ctx, n, l->input);
+  k->dr = room(ctx, n, l->hidden);
+  k->db = room(ctx, 2, n);
+  k->dh = room(ctx, l->batch, l->hidden);
+  k->dc = room(ctx, l->batch, l->hidden);
+  k->da = room(ctx, 1, n);
+  k->dj = room(ctx, 1, n);
   if (!k->dx || !k->dw || !k->dr || !k->db || !k->dh || !k->dc || !k->da || !k->dj)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   if (dh)
     memcpy(k->dh, dh, (size_t)(l->batch * l->hidden) * sizeof *dh);
   if (dc)
@@ -354,68 +354,68 @@ static tl_status make_rooms(tl_eval *x, back *k, const double *dh, const double 
   return TL_OK;
 }
 
-static tl_status store_gradients(tl_eval *x, const back *k) {
+static tl_status store_gradients(tl_eval *ctx, const back *k) {
   const layer *l = &k->l;
   const int64_t n = l->gates * l->hidden;
   const int64_t data[] = {l->steps, l->batch, l->input}, w[] = {1, n, l->input};
   const int64_t r[] = {1, n, l->hidden}, b[] = {1, 2 * n}, state[] = {1, l->batch, l->hidden};
-  TL_TRY(store(x, 0, 3, data, k->dx));
-  TL_TRY(store(x, 1, 3, w, k->dw));
-  TL_TRY(store(x, 2, 3, r, k->dr));
-  TL_TRY(store(x, 3, 2, b, k->db));
-  TL_TRY(store(x, 4, 3, state, k->dh));
-  return l->gates == 4 ? store(x, 5, 3, state, k->dc) : TL_OK;
+  TL_TRY(store(ctx, 0, 3, data, k->dx));
+  TL_TRY(store(ctx, 1, 3, w, k->dw));
+  TL_TRY(store(ctx, 2, 3, r, k->dr));
+  TL_TRY(store(ctx, 3, 2, b, k->db));
+  TL_TRY(store(ctx, 4, 3, state, k->dh));
+  return l->gates == 4 ? store(ctx, 5, 3, state, k->dc) : TL_OK;
 }
 
 /* LSTMGrad: X, W, R, B, -, h0, c0, P, all h, all c, gates, d all h, d last h, d last c -> dX, dW,
  * dR, dB, d h0, d c0, d P. */
-tl_status tl_eval_lstm_grad(tl_eval *x) {
+tl_status tl_eval_lstm_grad(tl_eval *ctx) {
   back k = {0};
   const double *dh, *dc;
-  TL_TRY(open_layer(x, 4, &k.l));
+  TL_TRY(open_layer(ctx, 4, &k.l));
   const layer *l = &k.l;
   const int64_t all[] = {l->steps, 1, l->batch, l->hidden};
   const int64_t gates[] = {l->steps, 1, l->batch, 4 * l->hidden};
   const int64_t state[] = {1, l->batch, l->hidden}, peephole[] = {1, 3 * l->hidden};
-  if (l->peephole || tl_eval_wants(x, 6))
-    return tl_eval_unsupported(x, "gradients of peepholes");
-  TL_TRY(read(x, 8, 4, all, &k.h));
-  TL_TRY(read(x, 9, 4, all, &k.c));
-  TL_TRY(read(x, 10, 4, gates, &k.g));
-  TL_TRY(read(x, 11, 4, all, &k.d_all));
-  TL_TRY(read(x, 12, 3, state, &dh));
-  TL_TRY(read(x, 13, 3, state, &dc));
+  if (l->peephole || tl_eval_wants(ctx, 6))
+    return tl_eval_unsupported(ctx, "gradients of peepholes");
+  TL_TRY(read(ctx, 8, 4, all, &k.h));
+  TL_TRY(read(ctx, 9, 4, all, &k.c));
+  TL_TRY(read(ctx, 10, 4, gates, &k.g));
+  TL_TRY(read(ctx, 11, 4, all, &k.d_all));
+  TL_TRY(read(ctx, 12, 3, state, &dh));
+  TL_TRY(read(ctx, 13, 3, state, &dc));
   if (!k.h || !k.c || !k.g)
-    return tl_eval_fail(x, "the states and gates of all steps must be there");
-  TL_TRY(make_rooms(x, &k, dh, dc));
+    return tl_eval_fail(ctx, "the states and gates of all steps must be there");
+  TL_TRY(make_rooms(ctx, &k, dh, dc));
   for (int64_t t = l->steps - 1; t >= 0; t--)
     for (int64_t b = 0; b < l->batch; b++)
       lstm_back(&k, t, b);
-  TL_TRY(store_gradients(x, &k));
-  return store(x, 6, 2, peephole, NULL);
+  TL_TRY(store_gradients(ctx, &k));
+  return store(ctx, 6, 2, peephole, NULL);
 }
 
 /* GRUGrad: X, W, R, B, -, h0, all h, gates, d all h, d last h -> dX, dW, dR, dB, d h0. */
-tl_status tl_eval_gru_grad(tl_eval *x) {
+tl_status tl_eval_gru_grad(tl_eval *ctx) {
   back k = {0};
   const double *dh;
-  TL_TRY(open_layer(x, 3, &k.l));
+  TL_TRY(open_layer(ctx, 3, &k.l));
   const layer *l = &k.l;
   const int64_t all[] = {l->steps, 1, l->batch, l->hidden};
   const int64_t gates[] = {l->steps, 1, l->batch, 3 * l->hidden};
   const int64_t state[] = {1, l->batch, l->hidden};
-  TL_TRY(read(x, 6, 4, all, &k.h));
-  TL_TRY(read(x, 7, 4, gates, &k.g));
-  TL_TRY(read(x, 8, 4, all, &k.d_all));
-  TL_TRY(read(x, 9, 3, state, &dh));
+  TL_TRY(read(ctx, 6, 4, all, &k.h));
+  TL_TRY(read(ctx, 7, 4, gates, &k.g));
+  TL_TRY(read(ctx, 8, 4, all, &k.d_all));
+  TL_TRY(read(ctx, 9, 3, state, &dh));
   if (!k.h || !k.g)
-    return tl_eval_fail(x, "the states and gates of all steps must be there");
-  TL_TRY(make_rooms(x, &k, dh, NULL));
-  double *hr = room(x, 1, l->hidden);
+    return tl_eval_fail(ctx, "the states and gates of all steps must be there");
+  TL_TRY(make_rooms(ctx, &k, dh, NULL));
+  double *hr = room(ctx, 1, l->hidden);
   if (!hr)
-    return tl_eval_no_memory(x);
+    return tl_eval_no_memory(ctx);
   for (int64_t t = l->steps - 1; t >= 0; t--)
     for (int64_t b = 0; b < l->batch; b++)
       gru_back(&k, t, b, hr);
-  return store_gradients(x, &k);
+  return store_gradients(ctx, &k);
 }

@@ -20,24 +20,24 @@ typedef struct fusing {
 } fusing;
 
 /* Adds the operand of a member once: two members that read one value share one result. */
-static bool add_operand(fusing *x, tl_node_id n) {
-  tl_value_id v = tl_operand(x->m, n, 0), result = tl_result(x->m, n, 0);
+static bool add_operand(fusing *fuse, tl_node_id n) {
+  tl_value_id v = tl_operand(fuse->m, n, 0), result = tl_result(fuse->m, n, 0);
   uint32_t i = 0;
-  while (i < x->operands.n && x->operands.at[i] != v)
+  while (i < fuse->operands.n && fuse->operands.at[i] != v)
     i++;
-  if (!tl_u32_vec_push(&x->slot, i))
+  if (!tl_u32_vec_push(&fuse->slot, i))
     return false;
-  if (i < x->operands.n)
+  if (i < fuse->operands.n)
     return true;
-  return tl_u32_vec_push(&x->operands, v) &&
-         tl_u32_vec_push(&x->names, tl_value_get(x->m, result)->name);
+  return tl_u32_vec_push(&fuse->operands, v) &&
+         tl_u32_vec_push(&fuse->names, tl_value_get(fuse->m, result)->name);
 }
 
 /* ---- control edges --------------------------------------------------------------------------- */
 
-static bool is_member(const fusing *x, tl_node_id n) {
-  for (uint32_t i = 0; i < x->n; i++)
-    if (x->nodes[i] == n)
+static bool is_member(const fusing *fuse, tl_node_id n) {
+  for (uint32_t i = 0; i < fuse->n; i++)
+    if (fuse->nodes[i] == n)
       return true;
   return false;
 }
@@ -54,15 +54,15 @@ static bool add_edge(tl_module *m, tl_node_id from, tl_node_id to, uint8_t origi
 }
 
 /* Moves control edges of a member to the new nodes; edges between members vanish. */
-static bool move_edges(fusing *x, tl_node_id n, tl_node_id before, tl_node_id behind) {
-  tl_module *m = x->m;
+static bool move_edges(fusing *fuse, tl_node_id n, tl_node_id before, tl_node_id behind) {
+  tl_module *m = fuse->m;
   bool ok = true;
   for (tl_control_id c = tl_node_get(m, n)->control_in; c && ok; c = tl_control_get(m, c)->next_in)
-    if (!is_member(x, tl_control_get(m, c)->from))
+    if (!is_member(fuse, tl_control_get(m, c)->from))
       ok = add_edge(m, tl_control_get(m, c)->from, before, tl_control_get(m, c)->origin);
   for (tl_control_id c = tl_node_get(m, n)->control_out; c && ok;
        c = tl_control_get(m, c)->next_out)
-    if (!is_member(x, tl_control_get(m, c)->to))
+    if (!is_member(fuse, tl_control_get(m, c)->to))
       ok = add_edge(m, behind, tl_control_get(m, c)->to, tl_control_get(m, c)->origin);
   return ok;
 }
@@ -70,36 +70,37 @@ static bool move_edges(fusing *x, tl_node_id n, tl_node_id before, tl_node_id be
 /* ---- what the model says of results ---------------------------------------------------------- */
 
 /* Returns true if v is the result of a member. */
-static bool is_fused(const fusing *x, tl_value_id v) {
-  tl_node_id n = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
-  return n && tl_node_get(x->m, n)->op == tl_node_get(x->m, x->nodes[0])->op && is_member(x, n);
+static bool is_fused(const fusing *fuse, tl_value_id v) {
+  tl_node_id n = v ? tl_value_producer(fuse->m, v) : TL_NO_NODE;
+  return n && tl_node_get(fuse->m, n)->op == tl_node_get(fuse->m, fuse->nodes[0])->op &&
+         is_member(fuse, n);
 }
 
 /* Returns true if a member's result is a gradient, loss or next state of the module, which happens
  * in models with collectives of their own. Otherwise looking for roles again for each member is
  * saved. */
-static bool have_roles(const fusing *x) {
-  const tl_module *m = x->m;
-  bool found = is_fused(x, m->loss);
+static bool have_roles(const fusing *fuse) {
+  const tl_module *m = fuse->m;
+  bool found = is_fused(fuse, m->loss);
   for (uint32_t i = 0; i < m->gradients.n && !found; i++)
-    found = is_fused(x, m->gradients.at[i].grad) || is_fused(x, m->gradients.at[i].indices);
+    found = is_fused(fuse, m->gradients.at[i].grad) || is_fused(fuse, m->gradients.at[i].indices);
   for (uint32_t i = 0; i < m->states.n && !found; i++)
-    found = is_fused(x, m->states.at[i].output);
+    found = is_fused(fuse, m->states.at[i].output);
   return found;
 }
 
-static void replace(fusing *x, tl_value_id old, tl_value_id made) {
-  if (x->has_roles)
-    tl_value_move_roles(x->m, old, made);
-  tl_value_replace_uses(x->m, old, made);
+static void replace(fusing *fuse, tl_value_id old, tl_value_id made) {
+  if (fuse->has_roles)
+    tl_value_move_roles(fuse->m, old, made);
+  tl_value_replace_uses(fuse->m, old, made);
 }
 
 /* ---- one operand a tensor -------------------------------------------------------------------- */
 
 /* Makes the AllReduce with name and attributes of the first member. */
-static tl_node_id make_node(fusing *x, const tl_value_id *operands, const tl_symbol *names,
+static tl_node_id make_node(fusing *fuse, const tl_value_id *operands, const tl_symbol *names,
                             uint32_t n) {
-  const tl_node *first = tl_node_get(x->m, x->nodes[0]);
+  const tl_node *first = tl_node_get(fuse->m, fuse->nodes[0]);
   tl_node_spec spec = {.op = first->op,
                        .name = first->name,
                        .operands = operands,
@@ -108,79 +109,80 @@ static tl_node_id make_node(fusing *x, const tl_value_id *operands, const tl_sym
                        .n_results = n,
                        .attrs = first->attrs,
                        .n_attrs = first->n_attrs};
-  tl_value_id v = tl_make_node(&x->k, &spec);
-  return v ? tl_value_producer(x->m, v) : TL_NO_NODE;
+  tl_value_id v = tl_make_node(&fuse->k, &spec);
+  return v ? tl_value_producer(fuse->m, v) : TL_NO_NODE;
 }
 
 /* Notes the byte offsets of the tensors in one piece of memory, each aligned. */
-static bool put_offsets(fusing *x, tl_node_id n) {
+static bool put_offsets(fusing *fuse, tl_node_id n) {
   tl_buf text;
   uint64_t at = 0;
   tl_buf_init(&text);
-  for (uint32_t i = 0; i < x->operands.n; i++) {
+  for (uint32_t i = 0; i < fuse->operands.n; i++) {
     uint64_t count = 0, bytes = 0;
-    tl_type_id type = tl_value_type(x->m, x->operands.at[i]);
+    tl_type_id type = tl_value_type(fuse->m, fuse->operands.at[i]);
     if (i)
       tl_buf_add_char(&text, ',');
     tl_buf_add_u64(&text, at);
-    if (tl_type_elements(x->m, type, &count))
-      tl_dtype_bytes(tl_type_dtype(x->m, type), count, &bytes);
+    if (tl_type_elements(fuse->m, type, &count))
+      tl_dtype_bytes(tl_type_dtype(fuse->m, type), count, &bytes);
     at += (bytes + TL_BUCKET_OFFSET_ALIGN - 1) / TL_BUCKET_OFFSET_ALIGN * TL_BUCKET_OFFSET_ALIGN;
   }
-  bool ok = !text.failed && tl_node_put_mark(x->m, n, TL_MARK_COALESCED) &&
-            tl_node_set_note(x->m, n, TL_MARK_OFFSETS, tl_buf_view(&text));
+  bool ok = !text.failed && tl_node_put_mark(fuse->m, n, TL_MARK_COALESCED) &&
+            tl_node_set_note(fuse->m, n, TL_MARK_OFFSETS, tl_buf_view(&text));
   tl_buf_release(&text);
   return ok;
 }
 
-static tl_node_id make_multi(fusing *x) {
-  tl_node_id made = make_node(x, x->operands.at, x->names.at, x->operands.n);
+static tl_node_id make_multi(fusing *fuse) {
+  tl_node_id made = make_node(fuse, fuse->operands.at, fuse->names.at, fuse->operands.n);
   if (!made)
     return TL_NO_NODE;
-  for (uint32_t i = 0; i < x->n; i++)
-    replace(x, tl_result(x->m, x->nodes[i], 0), tl_result(x->m, made, x->slot.at[i]));
-  x->k.no_memory = !put_offsets(x, made);
+  for (uint32_t i = 0; i < fuse->n; i++)
+    replace(fuse, tl_result(fuse->m, fuse->nodes[i], 0),
+            tl_result(fuse->m, made, fuse->slot.at[i]));
+  fuse->k.no_memory = !put_offsets(fuse, made);
   return made;
 }
 
 /* ---- one tensor ------------------------------------------------------------------------------ */
 
 /* Flattens a tensor. */
-static tl_value_id flat(fusing *x, tl_value_id v) {
+static tl_value_id flat(fusing *fuse, tl_value_id v) {
   static const int64_t all = -1;
-  return tl_make(&x->k, TL_OP_Reshape, v, tl_make_ints(&x->k, &all, 1), TL_NO_VALUE);
+  return tl_make(&fuse->k, TL_OP_Reshape, v, tl_make_ints(&fuse->k, &all, 1), TL_NO_VALUE);
 }
 
 /* Gives a flat piece the shape of `like`. */
-static tl_value_id shaped(fusing *x, tl_value_id v, tl_value_id like) {
-  const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, like));
+static tl_value_id shaped(fusing *fuse, tl_value_id v, tl_value_id like) {
+  const tl_type *t = tl_type_get(fuse->m, tl_value_type(fuse->m, like));
   int64_t dims[TL_MAX_RANK];
   uint32_t rank = (uint32_t)t->rank;
   for (uint32_t i = 0; i < rank; i++)
     dims[i] = t->dims[i];
-  return tl_make(&x->k, TL_OP_Reshape, v, tl_make_ints(&x->k, dims, rank), TL_NO_VALUE);
+  return tl_make(&fuse->k, TL_OP_Reshape, v, tl_make_ints(&fuse->k, dims, rank), TL_NO_VALUE);
 }
 
 /* Returns the sizes of the tensors in elements, as the second operand of Split. */
-static tl_value_id sizes(fusing *x) {
+static tl_value_id sizes(fusing *fuse) {
   tl_i64_vec list = {0};
-  for (uint32_t i = 0; i < x->operands.n; i++) {
+  for (uint32_t i = 0; i < fuse->operands.n; i++) {
     uint64_t count = 0;
-    tl_type_elements(x->m, tl_value_type(x->m, x->operands.at[i]), &count);
-    x->k.no_memory = x->k.no_memory || !tl_i64_vec_push(&list, (int64_t)count);
+    tl_type_elements(fuse->m, tl_value_type(fuse->m, fuse->operands.at[i]), &count);
+    fuse->k.no_memory = fuse->k.no_memory || !tl_i64_vec_push(&list, (int64_t)count);
   }
-  tl_value_id v = x->k.no_memory ? TL_NO_VALUE : tl_make_ints(&x->k, list.at, list.n);
+  tl_value_id v = fuse->k.no_memory ? TL_NO_VALUE : tl_make_ints(&fuse->k, list.at, list.n);
   tl_i64_vec_release(&list);
   return v;
 }
 
 /* Splits the reduced tensor; returns the first piece, the others have the next ids. */
-static tl_value_id take_apart(fusing *x, tl_value_id v) {
+static tl_value_id take_apart(fusing *fuse, tl_value_id v) {
   tl_u32_vec names = {0};
-  tl_value_id operands[] = {v, sizes(x)};
-  for (uint32_t i = 0; i < x->operands.n && !x->k.no_memory; i++) {
-    tl_symbol s = tl_maker_name(&x->k, TL_SV("Split"));
-    x->k.no_memory = s == TL_NO_SYMBOL || !tl_u32_vec_push(&names, s);
+  tl_value_id operands[] = {v, sizes(fuse)};
+  for (uint32_t i = 0; i < fuse->operands.n && !fuse->k.no_memory; i++) {
+    tl_symbol s = tl_maker_name(&fuse->k, TL_SV("Split"));
+    fuse->k.no_memory = s == TL_NO_SYMBOL || !tl_u32_vec_push(&names, s);
   }
   tl_attr axis = tl_attr_int(TL_SYM_axis, 0);
   tl_node_spec spec = {.op = TL_OP_Split,
@@ -190,30 +192,31 @@ static tl_value_id take_apart(fusing *x, tl_value_id v) {
                        .n_results = names.n,
                        .attrs = &axis,
                        .n_attrs = 1};
-  tl_value_id made = x->k.no_memory ? TL_NO_VALUE : tl_make_node(&x->k, &spec);
+  tl_value_id made = fuse->k.no_memory ? TL_NO_VALUE : tl_make_node(&fuse->k, &spec);
   tl_u32_vec_release(&names);
   return made;
 }
 
-static tl_node_id make_concat(fusing *x) {
+static tl_node_id make_concat(fusing *fuse) {
   tl_u32_vec parts = {0};
-  for (uint32_t i = 0; i < x->operands.n; i++)
-    x->k.no_memory = x->k.no_memory || !tl_u32_vec_push(&parts, flat(x, x->operands.at[i]));
+  for (uint32_t i = 0; i < fuse->operands.n; i++)
+    fuse->k.no_memory = fuse->k.no_memory ||
+                        !tl_u32_vec_push(&parts, flat(fuse, fuse->operands.at[i]));
   tl_value_id joined =
-      tl_make_list(&x->k, TL_OP_Concat, parts.at, parts.n, tl_attr_int(TL_SYM_axis, 0));
+      tl_make_list(&fuse->k, TL_OP_Concat, parts.at, parts.n, tl_attr_int(TL_SYM_axis, 0));
   tl_u32_vec_release(&parts);
-  tl_symbol name = joined ? tl_maker_name(&x->k, TL_SV("HcomAllReduce")) : TL_NO_SYMBOL;
-  tl_node_id made = joined ? make_node(x, &joined, &name, 1) : TL_NO_NODE;
-  tl_value_id pieces = made ? take_apart(x, tl_result(x->m, made, 0)) : TL_NO_VALUE;
+  tl_symbol name = joined ? tl_maker_name(&fuse->k, TL_SV("HcomAllReduce")) : TL_NO_SYMBOL;
+  tl_node_id made = joined ? make_node(fuse, &joined, &name, 1) : TL_NO_NODE;
+  tl_value_id pieces = made ? take_apart(fuse, tl_result(fuse->m, made, 0)) : TL_NO_VALUE;
   tl_u32_vec shapes = {0};
-  for (uint32_t i = 0; i < x->operands.n && pieces; i++) {
-    tl_value_id v = shaped(x, pieces + i, x->operands.at[i]);
+  for (uint32_t i = 0; i < fuse->operands.n && pieces; i++) {
+    tl_value_id v = shaped(fuse, pieces + i, fuse->operands.at[i]);
     if (v)
-      tl_value_set_name(x->m, v, x->names.at[i]);
-    x->k.no_memory = x->k.no_memory || !tl_u32_vec_push(&shapes, v);
+      tl_value_set_name(fuse->m, v, fuse->names.at[i]);
+    fuse->k.no_memory = fuse->k.no_memory || !tl_u32_vec_push(&shapes, v);
   }
-  for (uint32_t i = 0; i < x->n && !tl_maker_failed(&x->k); i++)
-    replace(x, tl_result(x->m, x->nodes[i], 0), shapes.at[x->slot.at[i]]);
+  for (uint32_t i = 0; i < fuse->n && !tl_maker_failed(&fuse->k); i++)
+    replace(fuse, tl_result(fuse->m, fuse->nodes[i], 0), shapes.at[fuse->slot.at[i]]);
   tl_u32_vec_release(&shapes);
   return pieces ? made : TL_NO_NODE;
 }

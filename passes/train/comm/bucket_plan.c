@@ -29,61 +29,62 @@ typedef struct planner {
   tl_bucket_set *set;
 } planner;
 
-static void *table(planner *x, size_t size) {
-  return tl_arena_calloc(x->p->scratch, tl_module_node_end(x->m), size);
+static void *table(planner *plan, size_t size) {
+  return tl_arena_calloc(plan->p->scratch, tl_module_node_end(plan->m), size);
 }
 
 /* ---- when gradients are ready ---------------------------------------------------------------- */
 
 /* Adds the time of an update node to the gradient that it depends on alone. */
-static void add_work(planner *x, tl_node_id n) {
-  uint32_t owner = n < x->t->n_nodes ? x->t->owner[n] : TL_TRAIN_SHARED;
-  tl_node_cost cost = owner < x->t->n ? tl_cost_node(&x->costs, x->m, n) : (tl_node_cost){0};
-  if (owner < x->t->n && !cost.comm)
-    x->work[owner] += cost.us;
+static void add_work(planner *plan, tl_node_id n) {
+  uint32_t owner = n < plan->t->n_nodes ? plan->t->owner[n] : TL_TRAIN_SHARED;
+  tl_node_cost cost = owner < plan->t->n ? tl_cost_node(&plan->costs, plan->m, n)
+                                         : (tl_node_cost){0};
+  if (owner < plan->t->n && !cost.comm)
+    plan->work[owner] += cost.us;
 }
 
 /* Runs forward and backward on one compute engine in canonical order to find when gradients are
  * ready. */
-static tl_status time_nodes(planner *x) {
+static tl_status time_nodes(planner *plan) {
   uint32_t n;
   double now = 0;
-  tl_node_id *order = tl_train_canonical_order(x->m, x->p->scratch, &n);
-  x->rank = table(x, sizeof *x->rank);
-  x->finish = table(x, sizeof *x->finish);
-  x->place = table(x, sizeof *x->place);
-  x->work = tl_arena_calloc(x->p->scratch, x->t->n + 1u, sizeof *x->work);
-  if (!order || !x->rank || !x->finish || !x->place || !x->work)
-    return tl_no_memory(x->m);
+  tl_node_id *order = tl_train_canonical_order(plan->m, plan->p->scratch, &n);
+  plan->rank = table(plan, sizeof *plan->rank);
+  plan->finish = table(plan, sizeof *plan->finish);
+  plan->place = table(plan, sizeof *plan->place);
+  plan->work = tl_arena_calloc(plan->p->scratch, plan->t->n + 1u, sizeof *plan->work);
+  if (!order || !plan->rank || !plan->finish || !plan->place || !plan->work)
+    return tl_no_memory(plan->m);
   for (uint32_t i = 0; i < n; i++) {
-    tl_train_region r = tl_train_region_of(x->t, order[i]);
+    tl_train_region r = tl_train_region_of(plan->t, order[i]);
     if (r == TL_REGION_FORWARD || r == TL_REGION_BACKWARD)
-      now += tl_cost_node(&x->costs, x->m, order[i]).us;
+      now += tl_cost_node(&plan->costs, plan->m, order[i]).us;
     else if (r == TL_REGION_UPDATE)
-      add_work(x, order[i]);
-    x->finish[order[i]] = now;
-    x->place[order[i]] = i;
+      add_work(plan, order[i]);
+    plan->finish[order[i]] = now;
+    plan->place[order[i]] = i;
   }
-  x->backward = now;
-  for (uint32_t i = 0; i < x->t->n; i++)
-    if (x->t->grads[i].comm)
-      x->rank[x->t->grads[i].comm] = i + 1;
+  plan->backward = now;
+  for (uint32_t i = 0; i < plan->t->n; i++)
+    if (plan->t->grads[i].comm)
+      plan->rank[plan->t->grads[i].comm] = i + 1;
   return TL_OK;
 }
 
-static double ready_of(const planner *x, tl_node_id n) {
-  const tl_train_grad *g = x->rank[n] ? &x->t->grads[x->rank[n] - 1] : NULL;
+static double ready_of(const planner *plan, tl_node_id n) {
+  const tl_train_grad *g = plan->rank[n] ? &plan->t->grads[plan->rank[n] - 1] : NULL;
   if (g)
-    return g->producer ? x->finish[g->producer] : 0;
-  return x->finish[n];
+    return g->producer ? plan->finish[g->producer] : 0;
+  return plan->finish[n];
 }
 
 /* Returns the sort key of a collective: by readiness of gradients; a collective that reduces none
  * of them follows all that do. */
-static uint64_t order_of(const planner *x, tl_node_id n) {
-  if (x->c->grad_order == TL_GRAD_ORDER_TOPO)
-    return tl_node_get(x->m, n)->order;
-  return x->rank[n] ? x->rank[n] : UINT32_MAX + x->place[n];
+static uint64_t order_of(const planner *plan, tl_node_id n) {
+  if (plan->c->grad_order == TL_GRAD_ORDER_TOPO)
+    return tl_node_get(plan->m, n)->order;
+  return plan->rank[n] ? plan->rank[n] : UINT32_MAX + plan->place[n];
 }
 
 /* ---- members --------------------------------------------------------------------------------- */
@@ -99,25 +100,25 @@ static bool is_reduction(const tl_module *m, tl_node_id n) {
   return tl_node_get(m, n)->op == TL_OP_npu_hcom_HcomAllReduce;
 }
 
-static tl_status check(const planner *x, tl_node_id n) {
-  return tl_comm_check_fusion(x->m->diag, tl_node_where(x->m, n),
-                              tl_node_attr_int(x->m, n, TL_SYM_fusion, 1),
-                              tl_node_attr_int(x->m, n, TL_SYM_fusion_id, -1));
+static tl_status check(const planner *plan, tl_node_id n) {
+  return tl_comm_check_fusion(plan->m->diag, tl_node_where(plan->m, n),
+                              tl_node_attr_int(plan->m, n, TL_SYM_fusion, 1),
+                              tl_node_attr_int(plan->m, n, TL_SYM_fusion_id, -1));
 }
 
 /* Returns true for an overflow flag that travels with gradients although its fusion attribute is
  * 0. */
-static bool is_flag(const planner *x, tl_node_id n) {
-  return x->c->flag_in_bucket && tl_node_has_mark(x->m, n, TL_MARK_FLAG);
+static bool is_flag(const planner *plan, tl_node_id n) {
+  return plan->c->flag_in_bucket && tl_node_has_mark(plan->m, n, TL_MARK_FLAG);
 }
 
 /* Returns true if the AllReduce may be joined with others: one operand of static size, a sum, not
  * handled yet. */
-static bool takes_part(const planner *x, tl_node_id n) {
+static bool takes_part(const planner *plan, tl_node_id n) {
   uint64_t bytes;
-  const tl_module *m = x->m;
+  const tl_module *m = plan->m;
   return tl_node_get(m, n)->n_operands == 1 && !tl_node_has_mark(m, n, TL_MARK_FUSED) &&
-         (tl_node_attr_int(m, n, TL_SYM_fusion, 1) != 0 || is_flag(x, n)) &&
+         (tl_node_attr_int(m, n, TL_SYM_fusion, 1) != 0 || is_flag(plan, n)) &&
          tl_sv_is(tl_node_attr_string(m, n, TL_SYM_reduction), "sum") &&
          static_bytes(m, tl_operand(m, n, 0), &bytes);
 }
@@ -132,11 +133,11 @@ static bool same_key(const tl_module *m, tl_node_id a, tl_node_id b) {
 }
 
 /* Numbers keys in the order of appearance; the first member of each key stands for it. */
-static tl_status key_of(planner *x, tl_u32_vec *keys, tl_node_id n, uint32_t *key) {
+static tl_status key_of(planner *plan, tl_u32_vec *keys, tl_node_id n, uint32_t *key) {
   for (*key = 0; *key < keys->n; (*key)++)
-    if (same_key(x->m, keys->at[*key], n))
+    if (same_key(plan->m, keys->at[*key], n))
       return TL_OK;
-  return tl_u32_vec_push(keys, n) ? TL_OK : tl_no_memory(x->m);
+  return tl_u32_vec_push(keys, n) ? TL_OK : tl_no_memory(plan->m);
 }
 
 /* Compares keys by group, fusion id and dtype. */
@@ -152,15 +153,15 @@ static bool key_is_before(const tl_module *m, tl_node_id a, tl_node_id b) {
 }
 
 /* Renumbers keys by their content, so that the numbers do not depend on the order of the file. */
-static tl_status number_keys(planner *x, const tl_u32_vec *keys) {
-  uint32_t *number = tl_arena_calloc(x->p->scratch, keys->n + 1u, sizeof *number);
+static tl_status number_keys(planner *plan, const tl_u32_vec *keys) {
+  uint32_t *number = tl_arena_calloc(plan->p->scratch, keys->n + 1u, sizeof *number);
   if (!number)
-    return tl_no_memory(x->m);
+    return tl_no_memory(plan->m);
   for (uint32_t i = 0; i < keys->n; i++)
     for (uint32_t k = 0; k < keys->n; k++)
-      number[i] += key_is_before(x->m, keys->at[k], keys->at[i]);
-  for (uint32_t i = 0; i < x->set->n; i++)
-    x->set->at[i].key = number[x->set->at[i].key];
+      number[i] += key_is_before(plan->m, keys->at[k], keys->at[i]);
+  for (uint32_t i = 0; i < plan->set->n; i++)
+    plan->set->at[i].key = number[plan->set->at[i].key];
   return TL_OK;
 }
 
@@ -175,51 +176,51 @@ static int by_order(const void *a, const void *b) {
 }
 
 /* Checks all collectives, counts the members, and lists the collectives that take no part. */
-static tl_status gather_others(planner *x, uint32_t *n_found) {
-  const tl_graph *g = tl_module_main(x->m);
-  tl_bucket_set *s = x->set;
+static tl_status gather_others(planner *plan, uint32_t *n_found) {
+  const tl_graph *g = tl_module_main(plan->m);
+  tl_bucket_set *s = plan->set;
   uint32_t n_all = 0;
   *n_found = 0;
-  TL_FOR_NODES(x->m, g, n) {
-    if (is_reduction(x->m, n))
-      TL_TRY(check(x, n));
-    if (tl_node_is_collective(x->m, n))
-      TL_TRY(tl_comm_check_group(x->m, n));
-    n_all += tl_node_is_collective(x->m, n);
-    *n_found += is_reduction(x->m, n) && takes_part(x, n);
+  TL_FOR_NODES(plan->m, g, n) {
+    if (is_reduction(plan->m, n))
+      TL_TRY(check(plan, n));
+    if (tl_node_is_collective(plan->m, n))
+      TL_TRY(tl_comm_check_group(plan->m, n));
+    n_all += tl_node_is_collective(plan->m, n);
+    *n_found += is_reduction(plan->m, n) && takes_part(plan, n);
   }
-  s->others = tl_arena_calloc(x->p->scratch, (size_t)(n_all - *n_found) + 1, sizeof *s->others);
+  s->others = tl_arena_calloc(plan->p->scratch, (size_t)(n_all - *n_found) + 1, sizeof *s->others);
   if (!s->others)
-    return tl_no_memory(x->m);
-  TL_FOR_NODES(x->m, g, n) {
-    if (!tl_node_is_collective(x->m, n) || (is_reduction(x->m, n) && takes_part(x, n)))
+    return tl_no_memory(plan->m);
+  TL_FOR_NODES(plan->m, g, n) {
+    if (!tl_node_is_collective(plan->m, n) || (is_reduction(plan->m, n) && takes_part(plan, n)))
       continue;
     s->others[s->n_others++] =
-        (tl_bucket_member){.node = n, .order = order_of(x, n), .ready = ready_of(x, n)};
-    s->fused = s->fused || tl_node_has_mark(x->m, n, TL_MARK_FUSED);
+        (tl_bucket_member){.node = n, .order = order_of(plan, n), .ready = ready_of(plan, n)};
+    s->fused = s->fused || tl_node_has_mark(plan->m, n, TL_MARK_FUSED);
   }
   return TL_OK;
 }
 
 /* Collects and sorts the members: by key, then by order. */
-static tl_status gather(planner *x, tl_u32_vec *keys) {
-  const tl_graph *g = tl_module_main(x->m);
+static tl_status gather(planner *plan, tl_u32_vec *keys) {
+  const tl_graph *g = tl_module_main(plan->m);
   uint32_t n_found;
-  TL_TRY(gather_others(x, &n_found));
-  x->set->at = tl_arena_calloc(x->p->scratch, (size_t)n_found + 1, sizeof *x->set->at);
-  if (!x->set->at)
-    return tl_no_memory(x->m);
-  TL_FOR_NODES(x->m, g, n) {
-    if (!is_reduction(x->m, n) || !takes_part(x, n))
+  TL_TRY(gather_others(plan, &n_found));
+  plan->set->at = tl_arena_calloc(plan->p->scratch, (size_t)n_found + 1, sizeof *plan->set->at);
+  if (!plan->set->at)
+    return tl_no_memory(plan->m);
+  TL_FOR_NODES(plan->m, g, n) {
+    if (!is_reduction(plan->m, n) || !takes_part(plan, n))
       continue;
-    tl_bucket_member *b = &x->set->at[x->set->n++];
-    *b = (tl_bucket_member){.node = n, .order = order_of(x, n), .ready = ready_of(x, n)};
-    static_bytes(x->m, tl_operand(x->m, n, 0), &b->bytes);
-    TL_TRY(key_of(x, keys, n, &b->key));
+    tl_bucket_member *b = &plan->set->at[plan->set->n++];
+    *b = (tl_bucket_member){.node = n, .order = order_of(plan, n), .ready = ready_of(plan, n)};
+    static_bytes(plan->m, tl_operand(plan->m, n, 0), &b->bytes);
+    TL_TRY(key_of(plan, keys, n, &b->key));
   }
-  TL_TRY(number_keys(x, keys));
-  if (x->set->n)
-    qsort(x->set->at, x->set->n, sizeof *x->set->at, by_order);
+  TL_TRY(number_keys(plan, keys));
+  if (plan->set->n)
+    qsort(plan->set->at, plan->set->n, sizeof *plan->set->at, by_order);
   return TL_OK;
 }
 
@@ -298,11 +299,11 @@ static bool improves(const tl_bucket_part *parts, uint32_t n, double backward, d
 
 /* Replaces the partition of one key by a rival that gives a shorter step. The partition whose
  * collectives end first need not be the best, since updates run behind their buckets. */
-static tl_status take_better(const planner *x, run *runs, uint32_t n_runs, run *r) {
+static tl_status take_better(const planner *plan, run *runs, uint32_t n_runs, run *r) {
   tl_bucket_part parts[TL_BUCKET_PARTS_MOST];
-  uint32_t *ends = tl_arena_calloc(x->p->scratch, r->n, sizeof *ends);
+  uint32_t *ends = tl_arena_calloc(plan->p->scratch, r->n, sizeof *ends);
   if (!ends)
-    return tl_no_memory(x->m);
+    return tl_no_memory(plan->m);
   for (uint32_t i = 0; i < n_runs; i++)
     parts[i] = (tl_bucket_part){&runs[i].plan, runs[i].work, runs[i].ends, runs[i].m};
   tl_bucket_part *own = &parts[r - runs];
@@ -320,51 +321,51 @@ static tl_status take_better(const planner *x, run *runs, uint32_t n_runs, run *
 }
 
 /* Finds the exact optimum for the collectives, then compares it with rivals for the whole step. */
-static tl_status cut_auto(const planner *x, run *r) {
+static tl_status cut_auto(const planner *plan, run *r) {
   r->plan = (tl_bucket_plan){.ready = r->ready,
                              .bytes = r->bytes,
                              .n = r->n,
                              .most = r->n,
-                             .price = x->price,
-                             .event = x->costs.hw.event};
-  if (x->c->bucket_compat_ge)
+                             .price = plan->price,
+                             .event = plan->costs.hw.event};
+  if (plan->c->bucket_compat_ge)
     r->plan.most = tl_buckets_most_of_ge(r->bytes, r->n, r->most);
   if (tl_buckets_auto(&r->plan, r->ends, &r->m, NULL) != TL_OK)
-    return tl_no_memory(x->m);
-  return take_better(x, r, 1, r);
+    return tl_no_memory(plan->m);
+  return take_better(plan, r, 1, r);
 }
 
-static uint32_t cut_default(const planner *x, const run *r) {
-  return tl_buckets_default(r->padded, r->n, x->c->bucket_compat_ge, r->ends);
+static uint32_t cut_default(const planner *plan, const run *r) {
+  return tl_buckets_default(r->padded, r->n, plan->c->bucket_compat_ge, r->ends);
 }
 
 /* Cuts by measured ready times. One bucket is no useful answer, since nothing would overlap; the
  * default takes its place. */
-static tl_status cut_measured(const planner *x, run *r) {
-  const tl_measured_gradients *g = x->c->measured;
+static tl_status cut_measured(const planner *plan, run *r) {
+  const tl_measured_gradients *g = plan->c->measured;
   run of_device = *r;
   r->m = 1;
   if (g && g->n == r->n) {
     memcpy(of_device.bytes, g->bytes, r->n * sizeof *g->bytes);
     memcpy(of_device.ready, g->ready, r->n * sizeof *g->ready);
     of_device.backward = g->ready[g->n - 1];
-    TL_TRY(cut_auto(x, &of_device));
+    TL_TRY(cut_auto(plan, &of_device));
     r->m = of_device.m;
   } else if (g) {
-    tl_warn_code(x->m->diag, "W-BKT-LIB", TL_AT_FILE(x->c->bucket_library),
+    tl_warn_code(plan->m->diag, "W-BKT-LIB", TL_AT_FILE(plan->c->bucket_library),
                  "%u gradients were measured, and %u are reduced: buckets as with "
                  "bucket_strategy=default",
                  g->n, r->n);
   }
   if (r->m == 1)
-    r->m = cut_default(x, r);
+    r->m = cut_default(plan, r);
   return TL_OK;
 }
 
 /* Cuts one key by the strategy. */
-static tl_status cut(const planner *x, run *r, tl_bucket_strategy how) {
-  const tl_train_config *c = x->c;
-  tl_diag *d = x->m->diag;
+static tl_status cut(const planner *plan, run *r, tl_bucket_strategy how) {
+  const tl_train_config *c = plan->c;
+  tl_diag *d = plan->m->diag;
   switch (how) {
   case TL_BUCKETS_NONE: r->m = cut_each(r->n, r->ends); return TL_OK;
   case TL_BUCKETS_SINGLE:
@@ -387,24 +388,24 @@ static tl_status cut(const planner *x, run *r, tl_bucket_strategy how) {
                               c->bucket_cap ? c->bucket_cap : (int64_t)30 * TL_TRAIN_MIB,
                               c->bucket_members, r->ends);
     return TL_OK;
-  case TL_BUCKETS_AUTO: return cut_auto(x, r);
-  case TL_BUCKETS_LIBRARY: return cut_measured(x, r);
-  default: r->m = cut_default(x, r); return TL_OK;
+  case TL_BUCKETS_AUTO: return cut_auto(plan, r);
+  case TL_BUCKETS_LIBRARY: return cut_measured(plan, r);
+  default: r->m = cut_default(plan, r); return TL_OK;
   }
 }
 
 /* fusion=2 asks for one bucket; `auto` needs a machine, without which GE's default is used. */
-static tl_bucket_strategy strategy_of(const planner *x, const tl_bucket_member *first) {
-  if (tl_node_attr_int(x->m, first->node, TL_SYM_fusion, 1) == 2)
+static tl_bucket_strategy strategy_of(const planner *plan, const tl_bucket_member *first) {
+  if (tl_node_attr_int(plan->m, first->node, TL_SYM_fusion, 1) == 2)
     return TL_BUCKETS_SINGLE;
-  if (x->how == TL_BUCKETS_AUTO && !x->c->hw_preset)
+  if (plan->how == TL_BUCKETS_AUTO && !plan->c->hw_preset)
     return TL_BUCKETS_DEFAULT;
-  return x->how;
+  return plan->how;
 }
 
 /* Allocates and fills the tables of one key. */
-static bool fill_run(const planner *x, run *r) {
-  tl_arena *a = x->p->scratch;
+static bool fill_run(const planner *plan, run *r) {
+  tl_arena *a = plan->p->scratch;
   r->bytes = tl_arena_calloc(a, r->n, sizeof *r->bytes);
   r->padded = tl_arena_calloc(a, r->n, sizeof *r->padded);
   r->ready = tl_arena_calloc(a, r->n, sizeof *r->ready);
@@ -412,13 +413,13 @@ static bool fill_run(const planner *x, run *r) {
   r->ends = tl_arena_calloc(a, r->n, sizeof *r->ends);
   if (!r->bytes || !r->padded || !r->ready || !r->work || !r->ends)
     return false;
-  r->backward = x->backward;
-  r->most = x->c->bucket_max_bytes;
+  r->backward = plan->backward;
+  r->most = plan->c->bucket_max_bytes;
   for (uint32_t i = 0; i < r->n; i++) {
     r->bytes[i] = (int64_t)r->at[i].bytes;
-    r->padded[i] = x->c->bucket_pad ? tl_bucket_padded(r->bytes[i]) : r->bytes[i];
+    r->padded[i] = plan->c->bucket_pad ? tl_bucket_padded(r->bytes[i]) : r->bytes[i];
     r->ready[i] = r->at[i].ready;
-    r->work[i] = x->rank[r->at[i].node] ? x->work[x->rank[r->at[i].node] - 1] : 0;
+    r->work[i] = plan->rank[r->at[i].node] ? plan->work[plan->rank[r->at[i].node] - 1] : 0;
     if (i && r->ready[i] < r->ready[i - 1]) /* what is sent later counts as ready later */
       r->ready[i] = r->ready[i - 1];
   }
@@ -426,20 +427,20 @@ static bool fill_run(const planner *x, run *r) {
 }
 
 /* Cuts one key. Flags stand last, are ready when all gradients are, and join the last bucket. */
-static tl_status cut_key(planner *x, run *r) {
+static tl_status cut_key(planner *plan, run *r) {
   uint32_t n = r->n;
-  while (r->n && is_flag(x, r->at[r->n - 1].node))
+  while (r->n && is_flag(plan, r->at[r->n - 1].node))
     r->n--;
-  if (r->n && !fill_run(x, r))
-    return tl_no_memory(x->m);
-  TL_TRY(r->n ? cut(x, r, strategy_of(x, r->at)) : TL_OK);
+  if (r->n && !fill_run(plan, r))
+    return tl_no_memory(plan->m);
+  TL_TRY(r->n ? cut(plan, r, strategy_of(plan, r->at)) : TL_OK);
   r->all = n;
   return TL_OK;
 }
 
 /* Numbers the buckets of members; flags behind the last end get the last bucket. */
-static void number_buckets(const planner *x, const run *r) {
-  tl_bucket_member *at = &x->set->at[r->at - x->set->at];
+static void number_buckets(const planner *plan, const run *r) {
+  tl_bucket_member *at = &plan->set->at[r->at - plan->set->at];
   for (uint32_t i = 0, bucket = 0; i < r->all; i++) {
     at[i].bucket = bucket;
     if (bucket + 1 < r->m && r->ends[bucket] == i)
@@ -448,14 +449,14 @@ static void number_buckets(const planner *x, const run *r) {
 }
 
 /* Tries each rival for all keys at once and keeps it if the step gets shorter. */
-static tl_status take_same(const planner *x, run *runs, uint32_t n) {
+static tl_status take_same(const planner *plan, run *runs, uint32_t n) {
   tl_bucket_part parts[TL_BUCKET_PARTS_MOST];
   uint32_t *ends[TL_BUCKET_PARTS_MOST];
   for (uint32_t k = 0; k < n; k++) {
     parts[k] = (tl_bucket_part){&runs[k].plan, runs[k].work, runs[k].ends, runs[k].m};
-    ends[k] = tl_arena_calloc(x->p->scratch, runs[k].n, sizeof *ends[k]);
+    ends[k] = tl_arena_calloc(plan->p->scratch, runs[k].n, sizeof *ends[k]);
     if (!ends[k])
-      return tl_no_memory(x->m);
+      return tl_no_memory(plan->m);
   }
   double best = tl_buckets_step_of(parts, n, runs[0].backward);
   uint32_t m = count_buckets(parts, n);
@@ -476,47 +477,47 @@ static tl_status take_same(const planner *x, run *runs, uint32_t n) {
 
 /* Cuts keys that share a link again, each with regard to the buckets of the others (coordinate
  * descent). */
-static tl_status cut_together(const planner *x, run *runs, uint32_t n) {
+static tl_status cut_together(const planner *plan, run *runs, uint32_t n) {
   enum { SWEEPS = 2 };
   if (n < 2 || n > TL_BUCKET_PARTS_MOST)
     return TL_OK;
   for (uint32_t i = 0; i < n; i++)
     if (!runs[i].plan.most)
       return TL_OK; /* not by `auto` */
-  TL_TRY(take_same(x, runs, n));
+  TL_TRY(take_same(plan, runs, n));
   for (uint32_t i = 0; i < SWEEPS * n; i++)
-    TL_TRY(take_better(x, runs, n, &runs[i % n]));
+    TL_TRY(take_better(plan, runs, n, &runs[i % n]));
   return TL_OK;
 }
 
 /* Cuts each key by its strategy, then all together with regard to the shared link. */
-static tl_status cut_keys(planner *x) {
-  tl_bucket_set *s = x->set;
+static tl_status cut_keys(planner *plan) {
+  tl_bucket_set *s = plan->set;
   uint32_t n_runs = 0;
-  run *runs = tl_arena_calloc(x->p->scratch, s->n, sizeof *runs);
+  run *runs = tl_arena_calloc(plan->p->scratch, s->n, sizeof *runs);
   if (!runs)
-    return tl_no_memory(x->m);
+    return tl_no_memory(plan->m);
   for (uint32_t i = 0; i < s->n; i++) {
     if (!i || s->at[i].key != s->at[i - 1].key)
       runs[n_runs++].at = &s->at[i];
     runs[n_runs - 1].n++;
   }
   for (uint32_t i = 0; i < n_runs; i++)
-    TL_TRY(cut_key(x, &runs[i]));
-  TL_TRY(cut_together(x, runs, n_runs));
+    TL_TRY(cut_key(plan, &runs[i]));
+  TL_TRY(cut_together(plan, runs, n_runs));
   for (uint32_t i = 0; i < n_runs; i++)
-    number_buckets(x, &runs[i]);
+    number_buckets(plan, &runs[i]);
   return TL_OK;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
 /* Fits the linear price of AllReduce through two points: 0 bytes and 1 GiB. */
-static void set_price(planner *x) {
+static void set_price(planner *plan) {
   const double many = 1 << 30;
-  double none = tl_cost_collective(&x->costs, TL_ALL_REDUCE, 0);
-  double all_of_them = tl_cost_collective(&x->costs, TL_ALL_REDUCE, many);
-  x->price = (tl_bucket_price){none, (all_of_them - none) / many, x->c->bucket_max_bytes};
+  double none = tl_cost_collective(&plan->costs, TL_ALL_REDUCE, 0);
+  double all_of_them = tl_cost_collective(&plan->costs, TL_ALL_REDUCE, many);
+  plan->price = (tl_bucket_price){none, (all_of_them - none) / many, plan->c->bucket_max_bytes};
 }
 
 static tl_status plan(planner *x, tl_u32_vec *keys) {

@@ -50,11 +50,11 @@ tl_maker tl_comm_behind(tl_module *m, tl_value_id v) {
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* Returns "<optimizer>_Allreduce/<parameter>", the name that GE's adapter for TensorFlow gives. */
-static tl_symbol name_of(tl_comm *x, tl_maker *k, const char *kind, tl_sv what) {
+static tl_symbol name_of(tl_comm *comm, tl_maker *k, const char *kind, tl_sv what) {
   tl_buf text;
   tl_buf_init(&text);
-  tl_buf_printf(&text, "%s_%s/%.*s", x->c->name, kind, TL_SV_ARG(what));
-  tl_symbol s = text.failed ? TL_NO_SYMBOL : tl_module_fresh_name(x->m, tl_buf_view(&text));
+  tl_buf_printf(&text, "%s_%s/%.*s", comm->c->name, kind, TL_SV_ARG(what));
+  tl_symbol s = text.failed ? TL_NO_SYMBOL : tl_module_fresh_name(comm->m, tl_buf_view(&text));
   tl_buf_release(&text);
   k->no_memory = k->no_memory || s == TL_NO_SYMBOL;
   return s;
@@ -65,32 +65,32 @@ static bool has_attr(tl_op_id op, tl_symbol name) {
 }
 
 /* Sets the attributes that the op's prototype has, and returns their number. */
-static uint32_t fill_attrs(tl_comm *x, const tl_collective_spec *spec, tl_attr *attrs) {
+static uint32_t fill_attrs(tl_comm *comm, const tl_collective_spec *spec, tl_attr *attrs) {
   uint32_t n = 0;
   if (has_attr(spec->op, TL_SYM_reduction))
     attrs[n++] = tl_attr_string(
         TL_SYM_reduction,
-        spec->reduction ? tl_module_intern(x->m, tl_sv_from(spec->reduction)) : TL_SYM_sum);
-  attrs[n++] = tl_attr_string(TL_SYM_group, tl_module_intern(x->m, tl_sv_from(x->c->group)));
+        spec->reduction ? tl_module_intern(comm->m, tl_sv_from(spec->reduction)) : TL_SYM_sum);
+  attrs[n++] = tl_attr_string(TL_SYM_group, tl_module_intern(comm->m, tl_sv_from(comm->c->group)));
   attrs[n++] = tl_attr_int(TL_SYM_fusion, spec->fusion);
   attrs[n++] = tl_attr_int(TL_SYM_fusion_id, spec->fusion_id);
   if (has_attr(spec->op, TL_SYM_root_rank))
     attrs[n++] = tl_attr_int(TL_SYM_root_rank, spec->root);
   if (has_attr(spec->op, TL_SYM_rank_size))
-    attrs[n++] = tl_attr_int(TL_SYM_rank_size, x->c->rank_size);
+    attrs[n++] = tl_attr_int(TL_SYM_rank_size, comm->c->rank_size);
   return n;
 }
 
-tl_value_id tl_comm_make(tl_comm *x, tl_maker *k, const tl_collective_spec *spec, tl_value_id v,
+tl_value_id tl_comm_make(tl_comm *comm, tl_maker *k, const tl_collective_spec *spec, tl_value_id v,
                          tl_sv what) {
   tl_attr attrs[6];
-  uint32_t n = fill_attrs(x, spec, attrs);
-  tl_symbol domain = tl_op_domain_symbol(x->m, spec->op);
+  uint32_t n = fill_attrs(comm, spec, attrs);
+  tl_symbol domain = tl_op_domain_symbol(comm->m, spec->op);
   const char *kind = spec->op == TL_OP_npu_hcom_HcomBroadcast ? "Broadcast" : "Allreduce";
-  if (!tl_module_opset(x->m, domain) && tl_module_set_opset(x->m, domain, 1) != TL_OK)
+  if (!tl_module_opset(comm->m, domain) && tl_module_set_opset(comm->m, domain, 1) != TL_OK)
     k->no_memory = true;
   tl_node_spec node = {.op = spec->op,
-                       .name = name_of(x, k, kind, what),
+                       .name = name_of(comm, k, kind, what),
                        .operands = &v,
                        .n_operands = 1,
                        .n_results = 1,
@@ -102,8 +102,8 @@ tl_value_id tl_comm_make(tl_comm *x, tl_maker *k, const tl_collective_spec *spec
 /* ---- means ----------------------------------------------------------------------------------- */
 
 /* Returns the input that holds the number of ranks at run time (f32 scalar); makes it once. */
-static tl_value_id ranks_input(tl_comm *x, tl_maker *k) {
-  tl_module *m = x->m;
+static tl_value_id ranks_input(tl_comm *comm, tl_maker *k) {
+  tl_module *m = comm->m;
   tl_value_id v = tl_graph_find_value(m, tl_module_main(m), TL_SV(TL_COMM_RANKS_INPUT));
   if (v)
     return v;
@@ -125,8 +125,8 @@ static tl_maker at_start(const tl_maker *k) {
 }
 
 /* Returns the run-time number of ranks in a dtype. */
-static tl_value_id runtime_ranks(tl_comm *x, tl_maker *k, tl_dtype dtype) {
-  tl_value_id v = ranks_input(x, k);
+static tl_value_id runtime_ranks(tl_comm *comm, tl_maker *k, tl_dtype dtype) {
+  tl_value_id v = ranks_input(comm, k);
   if (dtype == TL_DTYPE_F32 || !v)
     return v;
   tl_attr to = tl_attr_int(TL_SYM_to, tl_dtype_get(dtype)->onnx);
@@ -134,34 +134,36 @@ static tl_value_id runtime_ranks(tl_comm *x, tl_maker *k, tl_dtype dtype) {
 }
 
 /* Returns the number of ranks, or its reciprocal, as a scalar of the dtype; made once each. */
-static tl_value_id ranks_of(tl_comm *x, tl_maker *k, tl_dtype dtype, bool reciprocal) {
-  tl_value_id *at = reciprocal ? x->reciprocal : x->ranks;
+static tl_value_id ranks_of(tl_comm *comm, tl_maker *k, tl_dtype dtype, bool reciprocal) {
+  tl_value_id *at = reciprocal ? comm->reciprocal : comm->ranks;
   if (at[dtype] || tl_maker_failed(k))
     return at[dtype];
   tl_maker start = at_start(k);
-  uint32_t n = x->c->rank_size;
+  uint32_t n = comm->c->rank_size;
   if (n)
     at[dtype] = tl_make_number(&start, dtype, reciprocal ? 1.0 / n : n);
   else if (reciprocal)
-    at[dtype] =
-        tl_make(&start, TL_OP_Reciprocal, ranks_of(x, k, dtype, false), TL_NO_VALUE, TL_NO_VALUE);
+    at[dtype] = tl_make(&start, TL_OP_Reciprocal, ranks_of(comm, k, dtype, false), TL_NO_VALUE,
+                        TL_NO_VALUE);
   else
-    at[dtype] = runtime_ranks(x, &start, dtype);
+    at[dtype] = runtime_ranks(comm, &start, dtype);
   k->no_memory = k->no_memory || start.no_memory;
   k->clash = k->clash || start.clash;
   return at[dtype];
 }
 
-static tl_value_id scale(tl_comm *x, tl_maker *k, tl_value_id v, bool reciprocal) {
-  tl_dtype dtype = tl_type_dtype(x->m, tl_value_type(x->m, v));
-  tl_value_id by = v ? ranks_of(x, k, dtype, reciprocal) : TL_NO_VALUE;
+static tl_value_id scale(tl_comm *comm, tl_maker *k, tl_value_id v, bool reciprocal) {
+  tl_dtype dtype = tl_type_dtype(comm->m, tl_value_type(comm->m, v));
+  tl_value_id by = v ? ranks_of(comm, k, dtype, reciprocal) : TL_NO_VALUE;
   return by ? tl_make(k, reciprocal ? TL_OP_Mul : TL_OP_Div, v, by, TL_NO_VALUE) : TL_NO_VALUE;
 }
 
-tl_value_id tl_comm_divide(tl_comm *x, tl_maker *k, tl_value_id v) { return scale(x, k, v, false); }
+tl_value_id tl_comm_divide(tl_comm *comm, tl_maker *k, tl_value_id v) {
+  return scale(comm, k, v, false);
+}
 
-tl_value_id tl_comm_multiply(tl_comm *x, tl_maker *k, tl_value_id v) {
-  return scale(x, k, v, true);
+tl_value_id tl_comm_multiply(tl_comm *comm, tl_maker *k, tl_value_id v) {
+  return scale(comm, k, v, true);
 }
 
 /* ---- shapes ---------------------------------------------------------------------------------- */

@@ -41,12 +41,12 @@ tl_status tl_comm_check_fusion(tl_diag *d, tl_location where, int64_t fusion,
 
 /* Returns v after a collective, made at the maker's place; the node is named after `what`, a
  * parameter. TL_NO_VALUE after a failure, which the maker keeps. */
-tl_value_id tl_comm_make(tl_comm *x, tl_maker *k, const tl_collective_spec *spec, tl_value_id v,
+tl_value_id tl_comm_make(tl_comm *comm, tl_maker *k, const tl_collective_spec *spec, tl_value_id v,
                          tl_sv what);
 /* Return v divided by the number of ranks, and v multiplied by its reciprocal. The number comes
  * from the options, or from the input TL_COMM_RANKS_INPUT if it is only known at run time. */
-tl_value_id tl_comm_divide(tl_comm *x, tl_maker *k, tl_value_id v);
-tl_value_id tl_comm_multiply(tl_comm *x, tl_maker *k, tl_value_id v);
+tl_value_id tl_comm_divide(tl_comm *comm, tl_maker *k, tl_value_id v);
+tl_value_id tl_comm_multiply(tl_comm *comm, tl_maker *k, tl_value_id v);
 
 /* Returns a maker whose nodes go right behind the producer of v, or to the start of the graph. */
 tl_maker tl_comm_behind(tl_module *m, tl_value_id v);

@@ -26,106 +26,108 @@ typedef struct replicating {
   tl_value_id parts[MOST_RANKS]; /* one value as each rank has it */
 } replicating;
 
-static tl_symbol prefixed(replicating *x, uint32_t rank, tl_symbol name) {
+static tl_symbol prefixed(replicating *replica, uint32_t rank, tl_symbol name) {
   tl_symbol s = TL_NO_SYMBOL;
   tl_buf text;
   tl_buf_init(&text);
-  tl_buf_printf(&text, "r%u/%.*s", rank, TL_SV_ARG(tl_sym(x->m, name)));
+  tl_buf_printf(&text, "r%u/%.*s", rank, TL_SV_ARG(tl_sym(replica->m, name)));
   if (!text.failed)
-    s = tl_module_intern(x->m, tl_buf_view(&text));
+    s = tl_module_intern(replica->m, tl_buf_view(&text));
   tl_buf_release(&text);
-  x->k.no_memory = x->k.no_memory || s == TL_NO_SYMBOL;
+  replica->k.no_memory = replica->k.no_memory || s == TL_NO_SYMBOL;
   return s;
 }
 
 /* ---- collectives ----------------------------------------------------------------------------- */
 
-static tl_status refuse(replicating *x, tl_node_id n, const char *why) {
-  return tl_fail(x->m->diag, TL_UNSUPPORTED, tl_node_where(x->m, n),
+static tl_status refuse(replicating *replica, tl_node_id n, const char *why) {
+  return tl_fail(replica->m->diag, TL_UNSUPPORTED, tl_node_where(replica->m, n),
                  "ranks cannot be placed side by side: %s", why);
 }
 
 /* Reduces the parts one after the other in the order of ranks. */
-static tl_value_id chain(replicating *x, tl_op_id op) {
-  tl_value_id v = x->parts[0];
-  for (uint32_t i = 1; i < x->n; i++)
-    v = tl_make(&x->k, op, v, x->parts[i], TL_NO_VALUE);
+static tl_value_id chain(replicating *replica, tl_op_id op) {
+  tl_value_id v = replica->parts[0];
+  for (uint32_t i = 1; i < replica->n; i++)
+    v = tl_make(&replica->k, op, v, replica->parts[i], TL_NO_VALUE);
   return v;
 }
 
 /* Adds the parts of all ranks. ONNX's Sum takes floats only, so integers use a chain of Add. */
-static tl_value_id sum(replicating *x) {
-  tl_dtype d = tl_type_dtype(x->m, tl_value_type(x->m, x->parts[0]));
-  if (x->n == 1 || !tl_dtype_is_float(d))
-    return chain(x, TL_OP_Add);
-  return tl_make_list(&x->k, TL_OP_Sum, x->parts, x->n, (tl_attr){.kind = TL_ATTR_NONE});
+static tl_value_id sum(replicating *replica) {
+  tl_dtype d = tl_type_dtype(replica->m, tl_value_type(replica->m, replica->parts[0]));
+  if (replica->n == 1 || !tl_dtype_is_float(d))
+    return chain(replica, TL_OP_Add);
+  return tl_make_list(&replica->k, TL_OP_Sum, replica->parts, replica->n,
+                      (tl_attr){.kind = TL_ATTR_NONE});
 }
 
-static tl_status reduce(replicating *x, tl_node_id n, tl_value_id *out) {
+static tl_status reduce(replicating *replica, tl_node_id n, tl_value_id *out) {
   static const struct {
     const char *name;
     tl_op_id op;
   } others[] = {{"max", TL_OP_Max}, {"min", TL_OP_Min}, {"prod", TL_OP_Mul}};
-  tl_sv how = tl_node_attr_string(x->m, n, TL_SYM_reduction);
+  tl_sv how = tl_node_attr_string(replica->m, n, TL_SYM_reduction);
   if (tl_sv_is(how, "sum")) {
-    *out = sum(x);
+    *out = sum(replica);
     return TL_OK;
   }
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (tl_sv_is(how, others[i].name)) {
-      *out = chain(x, others[i].op);
+      *out = chain(replica, others[i].op);
       return TL_OK;
     }
-  return refuse(x, n, "its reduction is not sum, max, min or prod");
+  return refuse(replica, n, "its reduction is not sum, max, min or prod");
 }
 
-static tl_status root_of(replicating *x, tl_node_id n, uint32_t *out) {
-  int64_t root = tl_node_attr_int(x->m, n, TL_SYM_root_rank, 0);
-  if (root < 0 || root >= (int64_t)x->n)
-    return refuse(x, n, "its root_rank is not the number of a rank");
+static tl_status root_of(replicating *replica, tl_node_id n, uint32_t *out) {
+  int64_t root = tl_node_attr_int(replica->m, n, TL_SYM_root_rank, 0);
+  if (root < 0 || root >= (int64_t)replica->n)
+    return refuse(replica, n, "its root_rank is not the number of a rank");
   *out = (uint32_t)root;
   return TL_OK;
 }
 
-static void give(replicating *x, tl_value_id result, uint32_t rank, tl_value_id v) {
-  if (!tl_maker_failed(&x->k))
-    tl_copy_set(&x->rank[rank], result, v);
+static void give(replicating *replica, tl_value_id result, uint32_t rank, tl_value_id v) {
+  if (!tl_maker_failed(&replica->k))
+    tl_copy_set(&replica->rank[rank], result, v);
 }
 
 /* Gives rank i the i-th of equal parts along the first axis. */
-static tl_status scatter(replicating *x, tl_node_id n, tl_value_id result, tl_value_id all) {
-  const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, all));
-  if (t->rank < 1 || !tl_dim_is_static(t->dims[0]) || t->dims[0] % x->n)
-    return refuse(x, n,
+static tl_status scatter(replicating *replica, tl_node_id n, tl_value_id result, tl_value_id all) {
+  const tl_type *t = tl_type_get(replica->m, tl_value_type(replica->m, all));
+  if (t->rank < 1 || !tl_dim_is_static(t->dims[0]) || t->dims[0] % replica->n)
+    return refuse(replica, n,
                   "the first dim of its operand is not known to be a multiple of their number");
-  int64_t part = t->dims[0] / x->n;
-  for (uint32_t i = 0; i < x->n; i++)
-    give(x, result, i, tl_make_slice(&x->k, all, 0, part * i, part * (i + 1)));
+  int64_t part = t->dims[0] / replica->n;
+  for (uint32_t i = 0; i < replica->n; i++)
+    give(replica, result, i, tl_make_slice(&replica->k, all, 0, part * i, part * (i + 1)));
   return TL_OK;
 }
 
 /* Computes what one result of a collective is on each rank, from the operand of the same index. */
-static tl_status exchange(replicating *x, tl_node_id n, tl_value_id result) {
-  tl_op_id op = tl_node_get(x->m, n)->op;
+static tl_status exchange(replicating *replica, tl_node_id n, tl_value_id result) {
+  tl_op_id op = tl_node_get(replica->m, n)->op;
   tl_value_id v = TL_NO_VALUE;
-  uint32_t root = x->n;
-  if (tl_node_attr_int(x->m, n, TL_SYM_rank_size, x->n) != (int64_t)x->n)
-    return refuse(x, n, "its rank_size is another number");
+  uint32_t root = replica->n;
+  if (tl_node_attr_int(replica->m, n, TL_SYM_rank_size, replica->n) != (int64_t)replica->n)
+    return refuse(replica, n, "its rank_size is another number");
   if (op == TL_OP_npu_hcom_HcomAllGather) {
-    v = tl_make_list(&x->k, TL_OP_Concat, x->parts, x->n, tl_attr_int(TL_SYM_axis, 0));
+    v = tl_make_list(&replica->k, TL_OP_Concat, replica->parts, replica->n,
+                     tl_attr_int(TL_SYM_axis, 0));
   } else if (op == TL_OP_npu_hcom_HcomBroadcast) {
-    TL_TRY(root_of(x, n, &root));
-    v = x->parts[root];
+    TL_TRY(root_of(replica, n, &root));
+    v = replica->parts[root];
   } else {
-    TL_TRY(reduce(x, n, &v));
+    TL_TRY(reduce(replica, n, &v));
   }
   if (op == TL_OP_npu_hcom_HcomReduceScatter)
-    return tl_maker_failed(&x->k) ? TL_OK : scatter(x, n, result, v);
+    return tl_maker_failed(&replica->k) ? TL_OK : scatter(replica, n, result, v);
   bool one = op == TL_OP_npu_hcom_HcomReduce; /* the root alone has the sum */
   if (one)
-    TL_TRY(root_of(x, n, &root));
-  for (uint32_t i = 0; i < x->n; i++)
-    give(x, result, i, one && i != root ? x->parts[i] : v);
+    TL_TRY(root_of(replica, n, &root));
+  for (uint32_t i = 0; i < replica->n; i++)
+    give(replica, result, i, one && i != root ? replica->parts[i] : v);
   return TL_OK;
 }
 
@@ -135,14 +137,14 @@ static bool is_collective(tl_op_id op) {
          op == TL_OP_npu_hcom_HcomReduceScatter;
 }
 
-static tl_status collective(replicating *x, tl_node_id n) {
-  const tl_node *node = tl_node_get(x->m, n);
-  for (uint32_t i = 0; i < node->n_results && !tl_maker_failed(&x->k); i++) {
-    if (!tl_operand(x->m, n, i))
-      return refuse(x, n, "it has more results than operands");
-    for (uint32_t rank = 0; rank < x->n; rank++)
-      x->parts[rank] = tl_copy_of(&x->rank[rank], tl_operand(x->m, n, i));
-    TL_TRY(exchange(x, n, node->results + i));
+static tl_status collective(replicating *replica, tl_node_id n) {
+  const tl_node *node = tl_node_get(replica->m, n);
+  for (uint32_t i = 0; i < node->n_results && !tl_maker_failed(&replica->k); i++) {
+    if (!tl_operand(replica->m, n, i))
+      return refuse(replica, n, "it has more results than operands");
+    for (uint32_t rank = 0; rank < replica->n; rank++)
+      replica->parts[rank] = tl_copy_of(&replica->rank[rank], tl_operand(replica->m, n, i));
+    TL_TRY(exchange(replica, n, node->results + i));
   }
   return TL_OK;
 }
@@ -150,37 +152,37 @@ static tl_status collective(replicating *x, tl_node_id n) {
 /* ---- everything else ------------------------------------------------------------------------- */
 
 /* Copies a node for one rank, with prefixed names. */
-static void copy(replicating *x, tl_node_id n, uint32_t rank) {
-  tl_node_id made = tl_copy_node(&x->rank[rank], n);
-  const tl_node *node = tl_node_get(x->m, n);
+static void copy(replicating *replica, tl_node_id n, uint32_t rank) {
+  tl_node_id made = tl_copy_node(&replica->rank[rank], n);
+  const tl_node *node = tl_node_get(replica->m, n);
   if (!made)
     return;
-  x->k.no_memory = x->k.no_memory || !tl_copy_notes(x->m, n, made);
+  replica->k.no_memory = replica->k.no_memory || !tl_copy_notes(replica->m, n, made);
   if (node->name)
-    tl_node_get(x->m, made)->name = prefixed(x, rank, node->name);
-  for (uint32_t i = 0; i < node->n_results && !tl_maker_failed(&x->k); i++) {
-    tl_symbol name = tl_value_get(x->m, node->results + i)->name;
+    tl_node_get(replica->m, made)->name = prefixed(replica, rank, node->name);
+  for (uint32_t i = 0; i < node->n_results && !tl_maker_failed(&replica->k); i++) {
+    tl_symbol name = tl_value_get(replica->m, node->results + i)->name;
     if (name)
-      tl_value_set_name(x->m, tl_result(x->m, made, i), prefixed(x, rank, name));
+      tl_value_set_name(replica->m, tl_result(replica->m, made, i), prefixed(replica, rank, name));
   }
 }
 
 /* Copies a node for every rank, or replaces a collective. */
-static tl_status visit(replicating *x, tl_node_id n) {
-  tl_op_id op = tl_node_get(x->m, n)->op;
-  x->k.before = x->k.like = n;
-  x->k.base = 0;
-  for (uint32_t i = 0; i < tl_node_get(x->m, n)->n_results && !x->k.base; i++)
-    x->k.base = tl_value_get(x->m, tl_result(x->m, n, i))->name;
+static tl_status visit(replicating *replica, tl_node_id n) {
+  tl_op_id op = tl_node_get(replica->m, n)->op;
+  replica->k.before = replica->k.like = n;
+  replica->k.base = 0;
+  for (uint32_t i = 0; i < tl_node_get(replica->m, n)->n_results && !replica->k.base; i++)
+    replica->k.base = tl_value_get(replica->m, tl_result(replica->m, n, i))->name;
   if (is_collective(op))
-    return collective(x, n);
+    return collective(replica, n);
   if (op == TL_OP_ai_onnx_preview_training_Gradient)
-    return refuse(x, n, "Gradient names values of one graph");
-  if (tl_sv_is(tl_op_domain(x->m, op), "npu.hcom") ||
-      tl_sv_is(tl_op_domain(x->m, op), "npu.status"))
-    return refuse(x, n, "this op has no form for side-by-side ranks");
-  for (uint32_t rank = 0; rank < x->n && !tl_maker_failed(&x->k); rank++)
-    copy(x, n, rank);
+    return refuse(replica, n, "Gradient names values of one graph");
+  if (tl_sv_is(tl_op_domain(replica->m, op), "npu.hcom") ||
+      tl_sv_is(tl_op_domain(replica->m, op), "npu.status"))
+    return refuse(replica, n, "this op has no form for side-by-side ranks");
+  for (uint32_t rank = 0; rank < replica->n && !tl_maker_failed(&replica->k); rank++)
+    copy(replica, n, rank);
   return TL_OK;
 }
 
@@ -188,117 +190,119 @@ static tl_status visit(replicating *x, tl_node_id n) {
 
 /* Returns the initial value of an input on one rank. Number of ranks and rank id, inputs at run
  * time, are known here. */
-static tl_tensor_id default_of(replicating *x, tl_value_id v, uint32_t rank) {
-  float ranks = (float)x->n;
+static tl_tensor_id default_of(replicating *replica, tl_value_id v, uint32_t rank) {
+  float ranks = (float)replica->n;
   int32_t number = (int32_t)rank;
-  if (tl_sv_is(tl_value_name(x->m, v), TL_COMM_RANK_INPUT))
-    return tl_tensor_i32s(x->m, &number, 1, 0);
-  if (tl_sv_is(tl_value_name(x->m, v), "tlr.rank_size"))
-    return tl_tensor_f32s(x->m, &ranks, 1, 0);
-  return tl_value_get(x->m, v)->tensor;
+  if (tl_sv_is(tl_value_name(replica->m, v), TL_COMM_RANK_INPUT))
+    return tl_tensor_i32s(replica->m, &number, 1, 0);
+  if (tl_sv_is(tl_value_name(replica->m, v), "tlr.rank_size"))
+    return tl_tensor_f32s(replica->m, &ranks, 1, 0);
+  return tl_value_get(replica->m, v)->tensor;
 }
 
-static void copy_inputs(replicating *x, uint32_t n_inputs) {
-  for (uint32_t rank = 0; rank < x->n; rank++)
-    for (uint32_t i = 0; i < n_inputs && !tl_maker_failed(&x->k); i++) {
-      tl_value_id old = x->g->inputs.at[i];
-      tl_symbol name = prefixed(x, rank, tl_value_get(x->m, old)->name);
-      tl_value_id made = name == TL_NO_SYMBOL
-                             ? TL_NO_VALUE
-                             : tl_graph_add_input(x->m, x->g->id, name, tl_value_type(x->m, old),
-                                                  default_of(x, old, rank));
-      x->k.no_memory = x->k.no_memory || !made;
-      give(x, old, rank, made);
+static void copy_inputs(replicating *replica, uint32_t n_inputs) {
+  for (uint32_t rank = 0; rank < replica->n; rank++)
+    for (uint32_t i = 0; i < n_inputs && !tl_maker_failed(&replica->k); i++) {
+      tl_value_id old = replica->g->inputs.at[i];
+      tl_symbol name = prefixed(replica, rank, tl_value_get(replica->m, old)->name);
+      tl_value_id made = name == TL_NO_SYMBOL ? TL_NO_VALUE
+                                              : tl_graph_add_input(replica->m, replica->g->id, name,
+                                                                   tl_value_type(replica->m, old),
+                                                                   default_of(replica, old, rank));
+      replica->k.no_memory = replica->k.no_memory || !made;
+      give(replica, old, rank, made);
     }
 }
 
 /* Returns the value for output `old` of one rank. A value that all ranks share has another name, so
  * it goes through an Identity. */
-static tl_value_id output_of(replicating *x, uint32_t rank, tl_value_id old) {
-  tl_value_id v = tl_copy_of(&x->rank[rank], old);
-  tl_symbol name = prefixed(x, rank, tl_value_get(x->m, old)->name);
-  if (tl_maker_failed(&x->k) || tl_value_get(x->m, v)->name == name)
+static tl_value_id output_of(replicating *replica, uint32_t rank, tl_value_id old) {
+  tl_value_id v = tl_copy_of(&replica->rank[rank], old);
+  tl_symbol name = prefixed(replica, rank, tl_value_get(replica->m, old)->name);
+  if (tl_maker_failed(&replica->k) || tl_value_get(replica->m, v)->name == name)
     return v;
   tl_node_spec spec = {
       .op = TL_OP_Identity, .operands = &v, .n_operands = 1, .results = &name, .n_results = 1};
-  return tl_make_node(&x->k, &spec);
+  return tl_make_node(&replica->k, &spec);
 }
 
-static void copy_outputs(replicating *x) {
-  uint32_t n = tl_graph_n_outputs(x->m, x->g);
-  tl_value_id *all = tl_arena_calloc(x->p->scratch, (size_t)n * x->n + 1, sizeof *all);
-  x->k.no_memory = x->k.no_memory || !all;
-  x->k.before = TL_NO_NODE;
-  for (uint32_t rank = 0; rank < x->n; rank++)
-    for (uint32_t i = 0; i < n && !tl_maker_failed(&x->k); i++) {
-      tl_value_id old = tl_graph_output(x->m, x->g, i);
-      all[rank * n + i] = output_of(x, rank, old);
-      give(x, old, rank, all[rank * n + i]);
+static void copy_outputs(replicating *replica) {
+  uint32_t n = tl_graph_n_outputs(replica->m, replica->g);
+  tl_value_id *all = tl_arena_calloc(replica->p->scratch, (size_t)n * replica->n + 1, sizeof *all);
+  replica->k.no_memory = replica->k.no_memory || !all;
+  replica->k.before = TL_NO_NODE;
+  for (uint32_t rank = 0; rank < replica->n; rank++)
+    for (uint32_t i = 0; i < n && !tl_maker_failed(&replica->k); i++) {
+      tl_value_id old = tl_graph_output(replica->m, replica->g, i);
+      all[rank * n + i] = output_of(replica, rank, old);
+      give(replica, old, rank, all[rank * n + i]);
     }
-  if (!tl_maker_failed(&x->k) && tl_graph_set_outputs(x->m, x->g->id, all, n * x->n) != TL_OK)
-    x->k.no_memory = true;
+  if (!tl_maker_failed(&replica->k) &&
+      tl_graph_set_outputs(replica->m, replica->g->id, all, n * replica->n) != TL_OK)
+    replica->k.no_memory = true;
 }
 
 /* Replaces the states by one per rank: appends the copies, then moves them over the originals. */
-static void copy_states(replicating *x) {
-  uint32_t n = x->m->states.n;
-  for (uint32_t rank = 0; rank < x->n; rank++)
-    for (uint32_t i = 0; i < n && !tl_maker_failed(&x->k); i++) {
-      tl_state s = x->m->states.at[i];
-      s.input = tl_copy_of(&x->rank[rank], s.input);
-      s.output = tl_copy_of(&x->rank[rank], s.output);
-      if (!tl_state_vec_push(&x->m->states, s))
-        x->k.no_memory = true;
+static void copy_states(replicating *replica) {
+  uint32_t n = replica->m->states.n;
+  for (uint32_t rank = 0; rank < replica->n; rank++)
+    for (uint32_t i = 0; i < n && !tl_maker_failed(&replica->k); i++) {
+      tl_state s = replica->m->states.at[i];
+      s.input = tl_copy_of(&replica->rank[rank], s.input);
+      s.output = tl_copy_of(&replica->rank[rank], s.output);
+      if (!tl_state_vec_push(&replica->m->states, s))
+        replica->k.no_memory = true;
     }
-  if (tl_maker_failed(&x->k) || !n)
+  if (tl_maker_failed(&replica->k) || !n)
     return;
-  memmove(x->m->states.at, x->m->states.at + n, (size_t)n * x->n * sizeof *x->m->states.at);
-  x->m->states.n = n * x->n;
+  memmove(replica->m->states.at, replica->m->states.at + n,
+          (size_t)n * replica->n * sizeof *replica->m->states.at);
+  replica->m->states.n = n * replica->n;
 }
 
-static void erase_original(replicating *x, tl_node_id last, uint32_t n_inputs) {
+static void erase_original(replicating *replica, tl_node_id last, uint32_t n_inputs) {
   for (tl_node_id n = last, previous; n; n = previous) {
-    previous = tl_node_get(x->m, n)->previous;
-    if (n < x->first_new)
-      tl_node_erase(x->m, n);
+    previous = tl_node_get(replica->m, n)->previous;
+    if (n < replica->first_new)
+      tl_node_erase(replica->m, n);
   }
   for (uint32_t i = n_inputs; i > 0; i--)
-    tl_graph_erase_input(x->m, x->g->inputs.at[i - 1]);
+    tl_graph_erase_input(replica->m, replica->g->inputs.at[i - 1]);
 }
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
 /* Refuses collectives in bodies: ranks may take different branches, where nobody waits for the
  * others. */
-static tl_status check_bodies(replicating *x) {
-  for (uint32_t i = 0; i < x->m->graphs.n; i++) {
-    const tl_graph *g = x->m->graphs.at[i];
+static tl_status check_bodies(replicating *replica) {
+  for (uint32_t i = 0; i < replica->m->graphs.n; i++) {
+    const tl_graph *g = replica->m->graphs.at[i];
     if (g->erased || g->kind != TL_GRAPH_BODY)
       continue;
-    TL_FOR_NODES(x->m, g, n)
-      if (is_collective(tl_node_get(x->m, n)->op))
-        return refuse(x, n, "it is in a body of another node");
+    TL_FOR_NODES(replica->m, g, n)
+      if (is_collective(tl_node_get(replica->m, n)->op))
+        return refuse(replica, n, "it is in a body of another node");
   }
   return TL_OK;
 }
 
-static tl_status replicate(replicating *x) {
-  uint32_t n_inputs = x->g->inputs.n;
-  tl_node_id last = x->g->last;
-  TL_TRY(check_bodies(x));
-  copy_inputs(x, n_inputs);
-  TL_FOR_NODES(x->m, x->g, n) {
-    if (tl_maker_failed(&x->k))
+static tl_status replicate(replicating *replica) {
+  uint32_t n_inputs = replica->g->inputs.n;
+  tl_node_id last = replica->g->last;
+  TL_TRY(check_bodies(replica));
+  copy_inputs(replica, n_inputs);
+  TL_FOR_NODES(replica->m, replica->g, n) {
+    if (tl_maker_failed(&replica->k))
       break;
-    TL_TRY(visit(x, n));
+    TL_TRY(visit(replica, n));
   }
-  x->k.like = last;
-  copy_outputs(x);
-  copy_states(x);
-  TL_TRY(tl_maker_status(&x->k));
-  x->m->gradients.n = 0;
-  x->m->loss = x->m->seed = TL_NO_VALUE;
-  erase_original(x, last, n_inputs);
+  replica->k.like = last;
+  copy_outputs(replica);
+  copy_states(replica);
+  TL_TRY(tl_maker_status(&replica->k));
+  replica->m->gradients.n = 0;
+  replica->m->loss = replica->m->seed = TL_NO_VALUE;
+  erase_original(replica, last, n_inputs);
   return TL_OK;
 }
 
@@ -324,19 +328,19 @@ tl_status tl_pass_verify_ranks(tl_pass *p, tl_module *m) {
       !tl_pass_may_rewrite(p))
     return TL_OK;
   TL_TRY(check(m, c));
-  replicating *x = tl_arena_calloc(p->scratch, 1, sizeof *x);
-  if (!x)
+  replicating *replica = tl_arena_calloc(p->scratch, 1, sizeof *replica);
+  if (!replica)
     return tl_no_memory(m);
-  x->p = p;
-  x->m = m;
-  x->g = tl_module_main(m);
-  x->n = c->verify_ranks;
-  x->first_new = tl_module_node_end(m);
-  x->k = (tl_maker){.m = m, .graph = x->g->id};
-  for (uint32_t i = 0; i < x->n; i++)
-    x->rank[i].k = &x->k;
-  tl_status status = replicate(x);
-  for (uint32_t i = 0; i < x->n; i++)
-    tl_copier_release(&x->rank[i]);
+  replica->p = p;
+  replica->m = m;
+  replica->g = tl_module_main(m);
+  replica->n = c->verify_ranks;
+  replica->first_new = tl_module_node_end(m);
+  replica->k = (tl_maker){.m = m, .graph = replica->g->id};
+  for (uint32_t i = 0; i < replica->n; i++)
+    replica->rank[i].k = &replica->k;
+  tl_status status = replicate(replica);
+  for (uint32_t i = 0; i < replica->n; i++)
+    tl_copier_release(&replica->rank[i]);
   return status;
 }

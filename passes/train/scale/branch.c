@@ -162,14 +162,14 @@ static tl_value_id make_if(branching *b, tl_graph_id then, tl_graph_id other) {
 }
 
 void tl_ls_branch(tl_guarding *g) {
-  tl_loss_scaling *x = g->x;
-  branching b = {.g = g, .m = x->m, .k = &x->k};
-  b.n_nodes = tl_module_node_end(x->m);
-  b.moves = tl_arena_calloc(x->p->scratch, b.n_nodes, 1);
-  b.names = tl_arena_calloc(x->p->scratch, g->all.n, sizeof *b.names);
-  b.values = tl_arena_calloc(x->p->scratch, g->all.n, sizeof *b.values);
-  x->k.no_memory = x->k.no_memory || !b.moves || !b.names || !b.values;
-  if (tl_maker_failed(&x->k) || !g->all.n)
+  tl_loss_scaling *scaling = g->x;
+  branching b = {.g = g, .m = scaling->m, .k = &scaling->k};
+  b.n_nodes = tl_module_node_end(scaling->m);
+  b.moves = tl_arena_calloc(scaling->p->scratch, b.n_nodes, 1);
+  b.names = tl_arena_calloc(scaling->p->scratch, g->all.n, sizeof *b.names);
+  b.values = tl_arena_calloc(scaling->p->scratch, g->all.n, sizeof *b.values);
+  scaling->k.no_memory = scaling->k.no_memory || !b.moves || !b.names || !b.values;
+  if (tl_maker_failed(&scaling->k) || !g->all.n)
     return;
   find_moves(&b);
   tl_graph_id then = make_then(&b);

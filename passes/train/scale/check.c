@@ -45,14 +45,15 @@ static void fix_results(checking *c, tl_node_id n, tl_power p) {
 
 /* Fixes the values where the scale enters and leaves, and those that operands do not determine. */
 static void set_sources(checking *c, const tl_ls_start *start) {
-  tl_loss_scaling *x = c->x;
-  fix(c, x->scale, TL_POWER_ONCE);
-  fix(c, x->inverse, TL_POWER_INVERSE);
+  tl_loss_scaling *scaling = c->x;
+  fix(c, scaling->scale, TL_POWER_ONCE);
+  fix(c, scaling->inverse, TL_POWER_INVERSE);
   fix_results(c, start->gradient, TL_POWER_ONCE);
-  for (uint32_t i = 0; i < x->info.n; i++) {
-    const tl_train_grad *g = &x->info.grads[i];
-    c->trusted[g->raw] = x->info.seed != TL_NO_VALUE; /* the user says that it follows the seed */
-    if (!x->unscaled[i])
+  for (uint32_t i = 0; i < scaling->info.n; i++) {
+    const tl_train_grad *g = &scaling->info.grads[i];
+    c->trusted[g->raw] = scaling->info.seed !=
+                         TL_NO_VALUE; /* the user says that it follows the seed */
+    if (!scaling->unscaled[i])
       fix_results(c, g->update, TL_POWER_NONE); /* it divides itself */
   }
 }
@@ -68,13 +69,13 @@ static bool grows(const void *user, tl_value_id v) {
 
 /* Returns the input whose next value the output is, or may be; TL_NO_VALUE if none is known. */
 static tl_value_id input_of(const checking *c, tl_value_id out) {
-  const tl_loss_scaling *x = c->x;
-  for (uint32_t i = 0; i < x->m->states.n; i++)
-    if (x->m->states.at[i].output == out)
-      return x->m->states.at[i].input;
-  for (uint32_t i = 0; i < x->info.n_untold; i++)
-    if (x->info.untold[i].output == out)
-      return x->info.untold[i].input;
+  const tl_loss_scaling *scaling = c->x;
+  for (uint32_t i = 0; i < scaling->m->states.n; i++)
+    if (scaling->m->states.at[i].output == out)
+      return scaling->m->states.at[i].input;
+  for (uint32_t i = 0; i < scaling->info.n_untold; i++)
+    if (scaling->info.untold[i].output == out)
+      return scaling->info.untold[i].input;
   return TL_NO_VALUE;
 }
 
@@ -146,8 +147,8 @@ static tl_status report_unscaled(const checking *c, const tl_train_grad *g) {
 /* ---- outputs that grow in proportion --------------------------------------------------------- */
 
 /* Replaces an output of the graph, also where it is the next value of a state. */
-static void set_output(tl_loss_scaling *x, tl_value_id old, tl_value_id made) {
-  tl_module *m = x->m;
+static void set_output(tl_loss_scaling *scaling, tl_value_id old, tl_value_id made) {
+  tl_module *m = scaling->m;
   tl_node_id ret = tl_module_main(m)->ret;
   for (uint32_t i = 0; i < tl_node_get(m, ret)->n_operands; i++)
     if (tl_operand(m, ret, i) == old)
@@ -158,48 +159,49 @@ static void set_output(tl_loss_scaling *x, tl_value_id old, tl_value_id made) {
 }
 
 /* Divides an output in f32, then casts it to its own dtype. */
-static void divide(tl_loss_scaling *x, tl_value_id v) {
-  tl_dtype d = tl_type_dtype(x->m, tl_value_type(x->m, v));
+static void divide(tl_loss_scaling *scaling, tl_value_id v) {
+  tl_dtype d = tl_type_dtype(scaling->m, tl_value_type(scaling->m, v));
   tl_dtype by = d == TL_DTYPE_F64 ? d : TL_DTYPE_F32;
-  tl_maker k = x->k;
-  tl_symbol name = k.base = tl_value_get(x->m, v)->name;
+  tl_maker k = scaling->k;
+  tl_symbol name = k.base = tl_value_get(scaling->m, v)->name;
   tl_symbol scaled = tl_maker_name(&k, TL_SV("scaled"));
   tl_value_id wide = tl_ls_cast(&k, v, by);
-  tl_value_id made = tl_ls_make(&k, TL_OP_Mul, wide, tl_ls_cast(&k, x->inverse, by), TL_NO_VALUE);
+  tl_value_id made =
+      tl_ls_make(&k, TL_OP_Mul, wide, tl_ls_cast(&k, scaling->inverse, by), TL_NO_VALUE);
   made = tl_ls_cast(&k, made, d);
   k.no_memory = k.no_memory || scaled == TL_NO_SYMBOL;
-  tl_ls_adopt(x, &k);
-  if (!made || tl_maker_failed(&x->k))
+  tl_ls_adopt(scaling, &k);
+  if (!made || tl_maker_failed(&scaling->k))
     return;
-  set_output(x, v, made);
-  tl_value_set_name(x->m, v, scaled);
-  tl_value_set_name(x->m, made, name);
+  set_output(scaling, v, made);
+  tl_value_set_name(scaling->m, v, scaled);
+  tl_value_set_name(scaling->m, made, name);
 }
 
 /* Divides an output that is proportional to the scale, and refuses one that depends on it
  * otherwise. The scale itself may leave. */
 static tl_status check_output(checking *c, tl_value_id out) {
-  tl_loss_scaling *x = c->x;
+  tl_loss_scaling *scaling = c->x;
   tl_power p = (tl_power)c->powers.of[out];
-  if (p == TL_POWER_NONE || p == TL_POWER_ANY || out == x->scale)
+  if (p == TL_POWER_NONE || p == TL_POWER_ANY || out == scaling->scale)
     return TL_OK;
   tl_value_id in = input_of(c, out);
-  if (p == TL_POWER_ONCE && tl_value_producer(x->m, out)) {
-    divide(x, out);
-    return tl_maker_status(&x->k);
+  if (p == TL_POWER_ONCE && tl_value_producer(scaling->m, out)) {
+    divide(scaling, out);
+    return tl_maker_status(&scaling->k);
   }
   return in ? report_state(c, in, out) : report_output(c, out);
 }
 
 static tl_status check(checking *c) {
-  tl_loss_scaling *x = c->x;
-  const tl_graph *g = tl_module_main(x->m);
-  uint32_t n = tl_graph_n_outputs(x->m, g);
-  for (uint32_t i = 0; i < x->info.n; i++)
-    if (x->unscaled[i] && c->powers.of[x->source[i]] == TL_POWER_NONE)
-      return report_unscaled(c, &x->info.grads[i]);
+  tl_loss_scaling *scaling = c->x;
+  const tl_graph *g = tl_module_main(scaling->m);
+  uint32_t n = tl_graph_n_outputs(scaling->m, g);
+  for (uint32_t i = 0; i < scaling->info.n; i++)
+    if (scaling->unscaled[i] && c->powers.of[scaling->source[i]] == TL_POWER_NONE)
+      return report_unscaled(c, &scaling->info.grads[i]);
   for (uint32_t i = 0; i < n; i++) {
-    tl_value_id out = tl_graph_output(x->m, g, i);
+    tl_value_id out = tl_graph_output(scaling->m, g, i);
     if (out < c->n_values)
       TL_TRY(check_output(c, out));
   }
@@ -209,27 +211,28 @@ static tl_status check(checking *c) {
 /* Fills x->touched: everything computed from the start of backward. States among it wait for the
  * overflow check as well. */
 static bool find_touched(checking *c) {
-  tl_loss_scaling *x = c->x;
-  uint8_t *touched = tl_arena_calloc(x->p->scratch, c->n_values, 1);
-  if (touched && x->started)
-    touched[x->started] = 1;
-  for (uint32_t i = 0; touched && i < x->info.n; i++)
-    touched[x->info.grads[i].raw] = 1;
-  for (uint32_t i = 0; touched && i < x->info.n_untold; i++) /* it is to wait with the others */
-    touched[x->info.untold[i].output] = x->info.untold[i].gradient;
-  x->touched = touched;
-  x->n_touched = c->n_values;
-  return touched && tl_train_spread(x->m, touched) == TL_OK;
+  tl_loss_scaling *scaling = c->x;
+  uint8_t *touched = tl_arena_calloc(scaling->p->scratch, c->n_values, 1);
+  if (touched && scaling->started)
+    touched[scaling->started] = 1;
+  for (uint32_t i = 0; touched && i < scaling->info.n; i++)
+    touched[scaling->info.grads[i].raw] = 1;
+  for (uint32_t i = 0; touched && i < scaling->info.n_untold;
+       i++) /* it is to wait with the others */
+    touched[scaling->info.untold[i].output] = scaling->info.untold[i].gradient;
+  scaling->touched = touched;
+  scaling->n_touched = c->n_values;
+  return touched && tl_train_spread(scaling->m, touched) == TL_OK;
 }
 
-tl_status tl_ls_check(tl_loss_scaling *x, const tl_ls_start *start) {
-  checking c = {.x = x};
+tl_status tl_ls_check(tl_loss_scaling *scaling, const tl_ls_start *start) {
+  checking c = {.x = scaling};
   if (!open_tables(&c) || !find_touched(&c))
-    return tl_no_memory(x->m);
+    return tl_no_memory(scaling->m);
   set_sources(&c, start);
-  tl_power_sweep(&c.powers, tl_module_main(x->m));
-  x->k.no_memory = x->k.no_memory || c.powers.no_memory;
-  tl_status status = tl_maker_status(&x->k);
+  tl_power_sweep(&c.powers, tl_module_main(scaling->m));
+  scaling->k.no_memory = scaling->k.no_memory || c.powers.no_memory;
+  tl_status status = tl_maker_status(&scaling->k);
   tl_u32_vec_release(&c.powers.captures);
   return status == TL_OK ? check(&c) : status;
 }

@@ -71,16 +71,16 @@ static void collect(tl_guarding *g) {
 /* ---- putting in place ------------------------------------------------------------------------ */
 
 void tl_ls_take_over(tl_guarding *g, tl_value_id candidate, tl_value_id made) {
-  tl_loss_scaling *x = g->x;
-  tl_symbol name = tl_value_get(x->m, candidate)->name;
-  tl_maker k = x->k;
+  tl_loss_scaling *scaling = g->x;
+  tl_symbol name = tl_value_get(scaling->m, candidate)->name;
+  tl_maker k = scaling->k;
   k.base = name;
   tl_symbol other = tl_maker_name(&k, TL_SV("candidate"));
   g->made[candidate] = made;
-  x->k.no_memory = x->k.no_memory || other == TL_NO_SYMBOL;
+  scaling->k.no_memory = scaling->k.no_memory || other == TL_NO_SYMBOL;
   if (other != TL_NO_SYMBOL) {
-    tl_value_set_name(x->m, candidate, other);
-    tl_value_set_name(x->m, made, name);
+    tl_value_set_name(scaling->m, candidate, other);
+    tl_value_set_name(scaling->m, made, name);
   }
 }
 
@@ -102,13 +102,13 @@ void tl_ls_put_in_place(tl_guarding *g) {
 
 /* Makes update_form=where: Where(finite, next, old) for each guarded state. */
 static void choose(tl_guarding *g) {
-  tl_loss_scaling *x = g->x;
-  for (uint32_t i = 0; i < g->all.n && !tl_maker_failed(&x->k); i++) {
+  tl_loss_scaling *scaling = g->x;
+  for (uint32_t i = 0; i < g->all.n && !tl_maker_failed(&scaling->k); i++) {
     const tl_guarded *s = &g->all.at[i];
-    tl_maker k = x->k;
-    k.base = tl_value_get(x->m, s->output)->name;
-    tl_value_id made = tl_ls_make(&k, TL_OP_Where, x->finite, s->output, s->input);
-    tl_ls_adopt(x, &k);
+    tl_maker k = scaling->k;
+    k.base = tl_value_get(scaling->m, s->output)->name;
+    tl_value_id made = tl_ls_make(&k, TL_OP_Where, scaling->finite, s->output, s->input);
+    tl_ls_adopt(scaling, &k);
     if (made)
       tl_ls_take_over(g, s->output, made);
   }
@@ -129,22 +129,23 @@ static uint32_t signal_port(const tl_module *m, tl_node_id n) {
 /* Connects `finite` to an update signal. Such an op updates sequences of tensors, on which Where
  * does not work. */
 static void connect_signal(tl_guarding *g, tl_node_id n, uint32_t port) {
-  tl_loss_scaling *x = g->x;
-  tl_module *m = x->m;
+  tl_loss_scaling *scaling = g->x;
+  tl_module *m = scaling->m;
   uint32_t count = tl_node_get(m, n)->n_operands;
   uint32_t most = count > port ? count : port + 1;
-  tl_value_id *operands = tl_arena_calloc(x->p->scratch, most, sizeof *operands);
-  x->k.no_memory = x->k.no_memory || !operands;
-  if (tl_maker_failed(&x->k))
+  tl_value_id *operands = tl_arena_calloc(scaling->p->scratch, most, sizeof *operands);
+  scaling->k.no_memory = scaling->k.no_memory || !operands;
+  if (tl_maker_failed(&scaling->k))
     return;
   for (uint32_t i = 0; i < count; i++)
     operands[i] = tl_operand(m, n, i);
   tl_value_id old = operands[port];
-  tl_maker k = tl_ls_before(x, n);
-  operands[port] = old ? tl_ls_make(&k, TL_OP_And, old, x->finite, TL_NO_VALUE) : x->finite;
-  tl_ls_adopt(x, &k);
-  if (!tl_maker_failed(&x->k) && tl_node_set_operands(m, n, operands, most) != TL_OK)
-    x->k.no_memory = true;
+  tl_maker k = tl_ls_before(scaling, n);
+  operands[port] = old ? tl_ls_make(&k, TL_OP_And, old, scaling->finite, TL_NO_VALUE)
+                       : scaling->finite;
+  tl_ls_adopt(scaling, &k);
+  if (!tl_maker_failed(&scaling->k) && tl_node_set_operands(m, n, operands, most) != TL_OK)
+    scaling->k.no_memory = true;
 }
 
 static bool connect_signals(tl_guarding *g) {
@@ -197,16 +198,17 @@ static tl_status guard(tl_guarding *g) {
   return moved ? tl_graph_sort(g->x->m, tl_module_main(g->x->m)->id) : TL_OK;
 }
 
-tl_status tl_ls_guard_updates(tl_loss_scaling *x) {
-  tl_guarding g = {.x = x};
-  uint32_t nodes = tl_module_node_end(x->m);
-  g.of_forward = tl_arena_calloc(x->p->scratch, nodes, 1);
-  g.signalled = tl_arena_calloc(x->p->scratch, nodes, sizeof *g.signalled);
-  g.n_values = tl_module_value_end(x->m);
-  g.taken = tl_arena_calloc(x->p->scratch, g.n_values, sizeof *g.taken);
-  g.made = tl_arena_calloc(x->p->scratch, g.n_values, sizeof *g.made);
-  x->k.no_memory = x->k.no_memory || !g.of_forward || !g.signalled || !g.taken || !g.made;
-  TL_TRY(tl_maker_status(&x->k));
+tl_status tl_ls_guard_updates(tl_loss_scaling *scaling) {
+  tl_guarding g = {.x = scaling};
+  uint32_t nodes = tl_module_node_end(scaling->m);
+  g.of_forward = tl_arena_calloc(scaling->p->scratch, nodes, 1);
+  g.signalled = tl_arena_calloc(scaling->p->scratch, nodes, sizeof *g.signalled);
+  g.n_values = tl_module_value_end(scaling->m);
+  g.taken = tl_arena_calloc(scaling->p->scratch, g.n_values, sizeof *g.taken);
+  g.made = tl_arena_calloc(scaling->p->scratch, g.n_values, sizeof *g.made);
+  scaling->k.no_memory = scaling->k.no_memory || !g.of_forward || !g.signalled || !g.taken ||
+                         !g.made;
+  TL_TRY(tl_maker_status(&scaling->k));
   tl_status status = guard(&g);
   tl_guarded_vec_release(&g.all);
   return status;

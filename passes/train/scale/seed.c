@@ -83,15 +83,16 @@ static bool scales_all(search *s, tl_value_id v) {
 
 /* Returns true if v is a float of the loss's rank that only backward uses. */
 static bool could_be_seed(const search *s, tl_value_id v) {
-  const tl_loss_scaling *x = s->x;
-  tl_type_id type = tl_value_type(x->m, v);
-  if (!tl_value_get(x->m, v)->n_uses || !tl_dtype_is_float(tl_type_dtype(x->m, type)) ||
-      !tl_type_is_static(x->m, type) ||
-      (x->info.loss &&
-       tl_type_get(x->m, type)->rank != tl_type_get(x->m, tl_value_type(x->m, x->info.loss))->rank))
+  const tl_loss_scaling *scaling = s->x;
+  tl_type_id type = tl_value_type(scaling->m, v);
+  if (!tl_value_get(scaling->m, v)->n_uses || !tl_dtype_is_float(tl_type_dtype(scaling->m, type)) ||
+      !tl_type_is_static(scaling->m, type) ||
+      (scaling->info.loss &&
+       tl_type_get(scaling->m, type)->rank !=
+           tl_type_get(scaling->m, tl_value_type(scaling->m, scaling->info.loss))->rank))
     return false;
-  TL_FOR_USES(x->m, v, u)
-    if (tl_ls_region_of_use(x, u) != TL_REGION_BACKWARD)
+  TL_FOR_USES(scaling->m, v, u)
+    if (tl_ls_region_of_use(scaling, u) != TL_REGION_BACKWARD)
       return false;
   return true;
 }
@@ -186,9 +187,9 @@ static tl_value_id first_of(search *s, candidate *all, uint32_t n) {
   return TL_NO_VALUE;
 }
 
-static bool is_gradient(const tl_loss_scaling *x, tl_value_id v) {
-  for (uint32_t i = 0; i < x->info.n; i++)
-    if (x->info.grads[i].raw == v)
+static bool is_gradient(const tl_loss_scaling *scaling, tl_value_id v) {
+  for (uint32_t i = 0; i < scaling->info.n; i++)
+    if (scaling->info.grads[i].raw == v)
       return true;
   return false;
 }
@@ -196,15 +197,15 @@ static bool is_gradient(const tl_loss_scaling *x, tl_value_id v) {
 /* Tries values of the cone, then values of forward. Scaling a value that is a gradient already
  * would come too late to save anything from underflow. */
 static tl_value_id first_that_scales(search *s) {
-  tl_loss_scaling *x = s->x;
-  uint32_t nodes = tl_module_node_end(x->m);
-  candidate *all = tl_arena_calloc(x->p->scratch, nodes, sizeof *all);
-  s->late = tl_arena_calloc(x->p->scratch, nodes, sizeof *s->late);
-  x->k.no_memory = x->k.no_memory || !all || !s->late;
-  if (tl_maker_failed(&x->k))
+  tl_loss_scaling *scaling = s->x;
+  uint32_t nodes = tl_module_node_end(scaling->m);
+  candidate *all = tl_arena_calloc(scaling->p->scratch, nodes, sizeof *all);
+  s->late = tl_arena_calloc(scaling->p->scratch, nodes, sizeof *s->late);
+  scaling->k.no_memory = scaling->k.no_memory || !all || !s->late;
+  if (tl_maker_failed(&scaling->k))
     return TL_NO_VALUE;
   tl_value_id found = first_of(s, all, collect(s, all));
-  if (found && !is_gradient(x, found))
+  if (found && !is_gradient(scaling, found))
     return found;
   /* To scale a gradient that is there already saves nothing of it. */
   tl_value_id before = first_of(s, all, collect_forward(s, all));
@@ -213,65 +214,67 @@ static tl_value_id first_that_scales(search *s) {
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-static tl_node_id gradient_node(const tl_loss_scaling *x) {
-  tl_node_id p = x->info.grads[0].producer;
-  return p && tl_node_get(x->m, p)->op == TL_OP_ai_onnx_preview_training_Gradient ? p : TL_NO_NODE;
+static tl_node_id gradient_node(const tl_loss_scaling *scaling) {
+  tl_node_id p = scaling->info.grads[0].producer;
+  return p && tl_node_get(scaling->m, p)->op == TL_OP_ai_onnx_preview_training_Gradient
+             ? p
+             : TL_NO_NODE;
 }
 
 /* Returns the value that a Gradient node differentiates. */
-static tl_value_id named_loss(const tl_loss_scaling *x, tl_node_id n) {
-  const tl_graph *g = tl_module_main(x->m);
-  return tl_graph_find_value(x->m, g, tl_node_attr_string(x->m, n, TL_SYM_y));
+static tl_value_id named_loss(const tl_loss_scaling *scaling, tl_node_id n) {
+  const tl_graph *g = tl_module_main(scaling->m);
+  return tl_graph_find_value(scaling->m, g, tl_node_attr_string(scaling->m, n, TL_SYM_y));
 }
 
 /* Returns true if all gradients are results of the node and it differentiates an existing value. */
-static bool makes_all(const tl_loss_scaling *x, tl_node_id n) {
-  for (uint32_t i = 0; i < x->info.n; i++)
-    if (x->info.grads[i].producer != n)
+static bool makes_all(const tl_loss_scaling *scaling, tl_node_id n) {
+  for (uint32_t i = 0; i < scaling->info.n; i++)
+    if (scaling->info.grads[i].producer != n)
       return false;
-  return named_loss(x, n) != TL_NO_VALUE;
+  return named_loss(scaling, n) != TL_NO_VALUE;
 }
 
-static tl_status report_no_seed(const tl_loss_scaling *x) {
-  tl_node_id n = x->info.grads[0].producer;
-  return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-LS-SEED",
-                      n ? tl_node_where(x->m, n) : TL_AT_FILE(x->m->path),
+static tl_status report_no_seed(const tl_loss_scaling *scaling) {
+  tl_node_id n = scaling->info.grads[0].producer;
+  return tl_fail_code(scaling->m->diag, TL_UNSUPPORTED, "E-LS-SEED",
+                      n ? tl_node_where(scaling->m, n) : TL_AT_FILE(scaling->m->path),
                       "no single value before this gradient is proportional to all gradients, so "
                       "the loss cannot be scaled\vdeclare the seed of backward: tailor.train.seed");
 }
 
-static bool feeds_backward(const tl_loss_scaling *x, tl_value_id v) {
-  TL_FOR_USES(x->m, v, u)
-    if (tl_ls_region_of_use(x, u) == TL_REGION_BACKWARD)
+static bool feeds_backward(const tl_loss_scaling *scaling, tl_value_id v) {
+  TL_FOR_USES(scaling->m, v, u)
+    if (tl_ls_region_of_use(scaling, u) == TL_REGION_BACKWARD)
       return true;
   return false;
 }
 
-static tl_status look(tl_loss_scaling *x, tl_ls_start *out) {
-  search s = {.x = x, .powers = {.m = x->m}};
-  s.powers.of = tl_arena_calloc(x->p->scratch, tl_module_value_end(x->m), 1);
-  s.cone = tl_arena_calloc(x->p->scratch, tl_module_node_end(x->m), 1);
+static tl_status look(tl_loss_scaling *scaling, tl_ls_start *out) {
+  search s = {.x = scaling, .powers = {.m = scaling->m}};
+  s.powers.of = tl_arena_calloc(scaling->p->scratch, tl_module_value_end(scaling->m), 1);
+  s.cone = tl_arena_calloc(scaling->p->scratch, tl_module_node_end(scaling->m), 1);
   if (!s.powers.of || !s.cone || !find_cone(&s))
-    x->k.no_memory = true;
+    scaling->k.no_memory = true;
   else
     out->value = outer_seed(&s);
-  if (!out->value && !tl_maker_failed(&x->k))
+  if (!out->value && !tl_maker_failed(&scaling->k))
     out->value = first_that_scales(&s);
-  x->k.no_memory = x->k.no_memory || s.powers.no_memory;
+  scaling->k.no_memory = scaling->k.no_memory || s.powers.no_memory;
   tl_u32_vec_release(&s.powers.captures);
-  TL_TRY(tl_maker_status(&x->k));
-  return out->value ? TL_OK : report_no_seed(x);
+  TL_TRY(tl_maker_status(&scaling->k));
+  return out->value ? TL_OK : report_no_seed(scaling);
 }
 
-tl_status tl_ls_find_start(tl_loss_scaling *x, tl_ls_start *out) {
-  *out = (tl_ls_start){.gradient = gradient_node(x)};
+tl_status tl_ls_find_start(tl_loss_scaling *scaling, tl_ls_start *out) {
+  *out = (tl_ls_start){.gradient = gradient_node(scaling)};
   if (out->gradient)
-    return makes_all(x, out->gradient) ? TL_OK : report_no_seed(x);
-  if (x->info.seed && feeds_backward(x, x->info.seed)) {
-    out->value = x->info.seed;
+    return makes_all(scaling, out->gradient) ? TL_OK : report_no_seed(scaling);
+  if (scaling->info.seed && feeds_backward(scaling, scaling->info.seed)) {
+    out->value = scaling->info.seed;
     return TL_OK;
   }
-  return look(x, out);
+  return look(scaling, out);
 }
 
 /* ---- multiplying ----------------------------------------------------------------------------- */
@@ -290,71 +293,72 @@ static double magnitude(const tl_module *m, tl_value_id v) {
 
 /* Warns of a fixed scale beyond the range of f16: it never shrinks, so every step would
  * overflow. */
-static void warn_of_range(const tl_loss_scaling *x, tl_value_id v) {
-  const tl_loss_scale_config *c = &x->c->loss_scale;
+static void warn_of_range(const tl_loss_scaling *scaling, tl_value_id v) {
+  const tl_loss_scale_config *c = &scaling->c->loss_scale;
   bool fixed = c->kind == TL_LOSS_SCALE_FIXED || c->kind == TL_LOSS_SCALE_FIXED_BLIND;
-  double most = magnitude(x->m, v);
-  if (tl_type_dtype(x->m, tl_value_type(x->m, v)) != TL_DTYPE_F16 || !fixed ||
+  double most = magnitude(scaling->m, v);
+  if (tl_type_dtype(scaling->m, tl_value_type(scaling->m, v)) != TL_DTYPE_F16 || !fixed ||
       !((double)c->init * most > 65504))
     return;
-  if (tl_value_constant(x->m, v))
-    tl_warn_code(x->m->diag, "W-LS-F16", TL_AT_FILE(x->m->path),
+  if (tl_value_constant(scaling->m, v))
+    tl_warn_code(scaling->m->diag, "W-LS-F16", TL_AT_FILE(scaling->m->path),
                  "backward starts in f16, which ends at 65504: a fixed scale of %g makes every "
                  "step overflow",
                  (double)c->init);
   else
-    tl_warn_code(x->m->diag, "W-LS-F16", TL_AT_FILE(x->m->path),
+    tl_warn_code(scaling->m->diag, "W-LS-F16", TL_AT_FILE(scaling->m->path),
                  "backward starts from '%.*s' in f16, which ends at 65504: with a fixed scale of "
                  "%g steps overflow in which an element of it is above %g",
-                 TL_SV_ARG(tl_value_name(x->m, v)), (double)c->init, 65504 / (double)c->init);
+                 TL_SV_ARG(tl_value_name(scaling->m, v)), (double)c->init, 65504 / (double)c->init);
 }
 
 /* Returns the start in f32; the operand of the model's own cast if it is f32. */
-static tl_value_id in_f32(tl_loss_scaling *x, tl_maker *k, tl_value_id v) {
-  tl_node_id p = tl_value_producer(x->m, v);
-  tl_value_id from = p && tl_node_get(x->m, p)->op == TL_OP_Cast ? tl_operand(x->m, p, 0) : v;
-  bool wide = tl_type_dtype(x->m, tl_value_type(x->m, from)) == TL_DTYPE_F32;
+static tl_value_id in_f32(tl_loss_scaling *scaling, tl_maker *k, tl_value_id v) {
+  tl_node_id p = tl_value_producer(scaling->m, v);
+  tl_value_id from =
+      p && tl_node_get(scaling->m, p)->op == TL_OP_Cast ? tl_operand(scaling->m, p, 0) : v;
+  bool wide = tl_type_dtype(scaling->m, tl_value_type(scaling->m, from)) == TL_DTYPE_F32;
   return tl_ls_cast(k, wide ? from : v, TL_DTYPE_F32);
 }
 
 /* Multiplies a start of f16 or bf16 in f32: the product may fit although the scale alone does
  * not. */
-static tl_value_id multiplied(tl_loss_scaling *x, tl_maker *k, tl_value_id v) {
-  tl_dtype d = tl_type_dtype(x->m, tl_value_type(x->m, v));
-  warn_of_range(x, v);
-  tl_value_id wide = tl_ls_is_narrow(x->m, v) ? in_f32(x, k, v) : v;
-  tl_value_id by = tl_ls_cast(k, x->scale, wide == v ? d : TL_DTYPE_F32);
+static tl_value_id multiplied(tl_loss_scaling *scaling, tl_maker *k, tl_value_id v) {
+  tl_dtype d = tl_type_dtype(scaling->m, tl_value_type(scaling->m, v));
+  warn_of_range(scaling, v);
+  tl_value_id wide = tl_ls_is_narrow(scaling->m, v) ? in_f32(scaling, k, v) : v;
+  tl_value_id by = tl_ls_cast(k, scaling->scale, wide == v ? d : TL_DTYPE_F32);
   tl_value_id scaled = tl_ls_cast(k, tl_ls_make(k, TL_OP_Mul, wide, by, TL_NO_VALUE), d);
-  tl_ls_name(x, scaled, TL_LS_SEED);
+  tl_ls_name(scaling, scaled, TL_LS_SEED);
   return scaled;
 }
 
 /* Lets a Gradient node differentiate the scaled loss, which it names by an attribute. As it has no
  * operand for it, a control edge keeps the order. */
-static void scale_named_loss(tl_loss_scaling *x, tl_node_id n) {
-  tl_module *m = x->m;
-  tl_value_id loss = named_loss(x, n);
-  tl_maker k = tl_ls_before(x, n);
-  tl_value_id scaled = multiplied(x, &k, loss);
-  tl_ls_adopt(x, &k);
-  if (tl_maker_failed(&x->k) || !scaled)
+static void scale_named_loss(tl_loss_scaling *scaling, tl_node_id n) {
+  tl_module *m = scaling->m;
+  tl_value_id loss = named_loss(scaling, n);
+  tl_maker k = tl_ls_before(scaling, n);
+  tl_value_id scaled = multiplied(scaling, &k, loss);
+  tl_ls_adopt(scaling, &k);
+  if (tl_maker_failed(&scaling->k) || !scaled)
     return;
   tl_symbol name = tl_value_get(m, scaled)->name;
   if (!tl_control_add(m, tl_value_producer(m, scaled), n, TL_CONTROL_GATE) ||
       tl_node_set_attr(m, n, tl_attr_string(TL_SYM_y, name)) != TL_OK)
-    x->k.no_memory = true;
+    scaling->k.no_memory = true;
 }
 
 /* Marks backward nodes before the scale, so that no precision mode narrows them: they have no
  * protection from underflow. O(nodes + edges). */
-static void keep_before(tl_loss_scaling *x, tl_node_id from) {
-  tl_module *m = x->m;
+static void keep_before(tl_loss_scaling *scaling, tl_node_id from) {
+  tl_module *m = scaling->m;
   tl_u32_vec todo = {0};
-  bool *seen = tl_arena_calloc(x->p->scratch, tl_module_node_end(m), sizeof *seen);
+  bool *seen = tl_arena_calloc(scaling->p->scratch, tl_module_node_end(m), sizeof *seen);
   bool ok = seen && (!from || tl_u32_vec_push(&todo, from));
   while (ok && todo.n) {
     tl_node_id n = todo.at[--todo.n];
-    if (seen[n] || tl_train_region_of(&x->info, n) != TL_REGION_BACKWARD)
+    if (seen[n] || tl_train_region_of(&scaling->info, n) != TL_REGION_BACKWARD)
       continue;
     seen[n] = true;
     ok = tl_node_put_mark(m, n, TL_MARK_KEEP_DTYPE);
@@ -365,25 +369,26 @@ static void keep_before(tl_loss_scaling *x, tl_node_id from) {
     }
   }
   tl_u32_vec_release(&todo);
-  x->k.no_memory = x->k.no_memory || !ok;
+  scaling->k.no_memory = scaling->k.no_memory || !ok;
 }
 
-void tl_ls_scale_start(tl_loss_scaling *x, const tl_ls_start *start) {
+void tl_ls_scale_start(tl_loss_scaling *scaling, const tl_ls_start *start) {
   tl_value_id v = start->value;
   if (start->gradient) {
-    scale_named_loss(x, start->gradient);
+    scale_named_loss(scaling, start->gradient);
     return;
   }
-  tl_node_id p = tl_value_producer(x->m, v);
-  keep_before(x, p);
-  tl_maker k = tl_ls_before(x, p ? tl_node_get(x->m, p)->next : tl_module_main(x->m)->first);
-  tl_value_id scaled = multiplied(x, &k, v);
-  tl_ls_adopt(x, &k);
-  if (tl_maker_failed(&x->k))
+  tl_node_id p = tl_value_producer(scaling->m, v);
+  keep_before(scaling, p);
+  tl_maker k = tl_ls_before(scaling, p ? tl_node_get(scaling->m, p)->next
+                                       : tl_module_main(scaling->m)->first);
+  tl_value_id scaled = multiplied(scaling, &k, v);
+  tl_ls_adopt(scaling, &k);
+  if (tl_maker_failed(&scaling->k))
     return;
-  TL_FOR_USES(x->m, v, u)
-    if (tl_ls_region_of_use(x, u) == TL_REGION_BACKWARD)
-      tl_ls_set_use(x->m, u, scaled);
-  x->start = v;
-  x->started = scaled;
+  TL_FOR_USES(scaling->m, v, u)
+    if (tl_ls_region_of_use(scaling, u) == TL_REGION_BACKWARD)
+      tl_ls_set_use(scaling->m, u, scaled);
+  scaling->start = v;
+  scaling->started = scaled;
 }

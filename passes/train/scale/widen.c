@@ -512,21 +512,23 @@ static bool start(widening *w, bool **parameter) {
   return true;
 }
 
-tl_status tl_ls_widen(tl_loss_scaling *x) {
-  widening w = {
-      .x = x, .m = x->m, .n_values = tl_module_value_end(x->m), .n_nodes = x->info.n_nodes};
-  tl_node_id first = tl_module_node_end(x->m);
+tl_status tl_ls_widen(tl_loss_scaling *scaling) {
+  widening w = {.x = scaling,
+                .m = scaling->m,
+                .n_values = tl_module_value_end(scaling->m),
+                .n_nodes = scaling->info.n_nodes};
+  tl_node_id first = tl_module_node_end(scaling->m);
   bool *parameter;
   if (!start(&w, &parameter)) {
     out_of_memory(&w);
   } else {
-    widen_graph(&w, tl_module_main(x->m), 0);
+    widen_graph(&w, tl_module_main(scaling->m), 0);
     leave_all(&w, parameter);
     erase_unused(&w);
     extend_regions(&w, first);
   }
   tl_cast_set_release(&w.casts);
   tl_u32_vec_release(&w.casts_of_model);
-  TL_TRY(tl_maker_status(&x->k));
+  TL_TRY(tl_maker_status(&scaling->k));
   return warn(&w);
 }

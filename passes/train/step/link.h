@@ -39,33 +39,33 @@ typedef struct tl_linking {
 } tl_linking;
 
 /* Returns a fresh name "BASEsuffix", changed if it is taken; TL_NO_SYMBOL if memory is out. */
-tl_symbol tl_link_name(tl_linking *x, tl_sv base, const char *suffix);
+tl_symbol tl_link_name(tl_linking *linking, tl_sv base, const char *suffix);
 /* Returns true if name is that of some parameter's gradient, by one of the names that ONNX
  * Runtime's tools give it. *out: index into x->at. */
-bool tl_link_find_grad(const tl_linking *x, tl_sv name, uint32_t *out);
+bool tl_link_find_grad(const tl_linking *linking, tl_sv name, uint32_t *out);
 /* Returns true if a parameter has that name. *out: index into x->at. */
-bool tl_link_find(const tl_linking *x, tl_sv name, uint32_t *out);
+bool tl_link_find(const tl_linking *linking, tl_sv name, uint32_t *out);
 /* Gives an input without an initial value zeros, if its sizes are known. Moments and buffers start
  * so. TL_NO_MEMORY, reported. */
-tl_status tl_link_start_from_zeros(tl_linking *x, tl_value_id input) TL_NODISCARD;
+tl_status tl_link_start_from_zeros(tl_linking *linking, tl_value_id input) TL_NODISCARD;
 /* Returns node n with at least n_results results: n itself, or a node that replaces it. New results
  * are named after the first one and have no type. TL_NO_NODE if memory is out. */
-tl_node_id tl_link_widen(tl_linking *x, tl_node_id n, uint32_t n_results);
+tl_node_id tl_link_widen(tl_linking *linking, tl_node_id n, uint32_t n_results);
 
 /* Fills at, named, of_param, of_grad and order, gives accumulators a result for their sum, and
  * declares buffers as states of the module. Errors: E-TRN-LINK, E-TRN-SHAPE, E-TRN-DTYPE,
  * E-TRN-NOTENSOR, E-TRN-DUP, TL_NO_MEMORY; all reported. */
-tl_status tl_link_find_params(tl_linking *x) TL_NODISCARD;
+tl_status tl_link_find_params(tl_linking *linking) TL_NODISCARD;
 /* Replaces every input of the optimizer by values of the main graph; lists become SequenceConstruct
  * nodes. Errors: E-TRN-LINK, E-TRN-LENGTH, E-TRN-NOTENSOR, E-TRN-SHAPE, E-TRN-DTYPE, TL_NO_MEMORY;
  * all reported. */
-tl_status tl_link_inputs(tl_linking *x) TL_NODISCARD;
+tl_status tl_link_inputs(tl_linking *linking) TL_NODISCARD;
 /* Gives each parameter and moment a next value and declares them as states; the graphs are one by
  * then. Errors: E-TRN-LINK, E-TRN-LENGTH, E-TRN-NOTENSOR, E-TRN-DUP, TL_NO_MEMORY; all reported. */
-tl_status tl_link_updates(tl_linking *x) TL_NODISCARD;
+tl_status tl_link_updates(tl_linking *linking) TL_NODISCARD;
 /* Checks that a tensor of the optimizer fits one of the training model. E-TRN-DTYPE,
  * E-TRN-SHAPE. */
-tl_status tl_link_check_type(const tl_linking *x, tl_type_id wanted, tl_value_id given,
+tl_status tl_link_check_type(const tl_linking *linking, tl_type_id wanted, tl_value_id given,
                              tl_sv name) TL_NODISCARD;
 
 #endif

@@ -36,68 +36,69 @@ static tl_status find_graphs(const tl_module *m, tl_graph_id *second) {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static bool note_names(tl_linking *x, tl_map *values, tl_map *nodes) {
+static bool note_names(tl_linking *linking, tl_map *values, tl_map *nodes) {
   bool ok = true;
-  for (tl_value_id v = 1; ok && v < tl_module_value_end(x->m); v++) {
-    const tl_value *value = tl_value_get(x->m, v);
+  for (tl_value_id v = 1; ok && v < tl_module_value_end(linking->m); v++) {
+    const tl_value *value = tl_value_get(linking->m, v);
     if (value->kind != TL_VALUE_NONE && value->name &&
-        root_of(x->m, tl_value_graph(x->m, v)) == x->train->id)
+        root_of(linking->m, tl_value_graph(linking->m, v)) == linking->train->id)
       ok = tl_map_set(values, value->name, 1);
   }
-  for (tl_node_id n = 1; ok && n < tl_module_node_end(x->m); n++) {
-    const tl_node *node = tl_node_get(x->m, n);
+  for (tl_node_id n = 1; ok && n < tl_module_node_end(linking->m); n++) {
+    const tl_node *node = tl_node_get(linking->m, n);
     if (node->op != TL_OP_ERASED && node->op != TL_OP_RETURN && node->name &&
-        root_of(x->m, node->graph) == x->train->id)
+        root_of(linking->m, node->graph) == linking->train->id)
       ok = tl_map_set(nodes, node->name, 1);
   }
   return ok;
 }
 
-static bool rename_if_taken(tl_linking *x, const tl_map *taken, tl_symbol *name) {
+static bool rename_if_taken(tl_linking *linking, const tl_map *taken, tl_symbol *name) {
   if (!*name || !tl_map_find(taken, *name, NULL))
     return true;
-  tl_symbol s = tl_module_fresh_name(x->m, tl_sym(x->m, *name));
+  tl_symbol s = tl_module_fresh_name(linking->m, tl_sym(linking->m, *name));
   *name = s == TL_NO_SYMBOL ? *name : s;
   return s != TL_NO_SYMBOL;
 }
 
-static bool rename_others(tl_linking *x, const tl_map *values, const tl_map *nodes) {
+static bool rename_others(tl_linking *linking, const tl_map *values, const tl_map *nodes) {
   bool ok = true;
-  for (tl_value_id v = 1; ok && v < tl_module_value_end(x->m); v++) {
-    tl_value *value = tl_value_get(x->m, v);
-    if (value->kind != TL_VALUE_NONE && root_of(x->m, tl_value_graph(x->m, v)) == x->optim->id)
-      ok = rename_if_taken(x, values, &value->name);
+  for (tl_value_id v = 1; ok && v < tl_module_value_end(linking->m); v++) {
+    tl_value *value = tl_value_get(linking->m, v);
+    if (value->kind != TL_VALUE_NONE &&
+        root_of(linking->m, tl_value_graph(linking->m, v)) == linking->optim->id)
+      ok = rename_if_taken(linking, values, &value->name);
   }
-  for (tl_node_id n = 1; ok && n < tl_module_node_end(x->m); n++) {
-    tl_node *node = tl_node_get(x->m, n);
+  for (tl_node_id n = 1; ok && n < tl_module_node_end(linking->m); n++) {
+    tl_node *node = tl_node_get(linking->m, n);
     if (node->op != TL_OP_ERASED && node->op != TL_OP_RETURN &&
-        root_of(x->m, node->graph) == x->optim->id)
-      ok = rename_if_taken(x, nodes, &node->name);
+        root_of(linking->m, node->graph) == linking->optim->id)
+      ok = rename_if_taken(linking, nodes, &node->name);
   }
   return ok;
 }
 
 /* Renames values and nodes of the optimizer whose names the training model uses. Its inputs have
  * been replaced by now, so that its remaining names mean nothing outside. */
-static tl_status keep_names_apart(tl_linking *x) {
+static tl_status keep_names_apart(tl_linking *linking) {
   tl_map values = {0}, nodes = {0};
-  bool ok = note_names(x, &values, &nodes) && rename_others(x, &values, &nodes);
+  bool ok = note_names(linking, &values, &nodes) && rename_others(linking, &values, &nodes);
   tl_map_release(&values);
   tl_map_release(&nodes);
-  return ok ? TL_OK : tl_no_memory(x->m);
+  return ok ? TL_OK : tl_no_memory(linking->m);
 }
 
 /* ---- one graph ------------------------------------------------------------------------------- */
 
-static tl_status find_updates(tl_linking *x) {
-  TL_FOR_NODES(x->m, x->optim, n) {
+static tl_status find_updates(tl_linking *linking) {
+  TL_FOR_NODES(linking->m, linking->optim, n) {
     tl_update_row room;
-    if (tl_train_update_row(x->m, n, &room) && !tl_u32_vec_push(&x->updates, n))
-      return tl_no_memory(x->m);
+    if (tl_train_update_row(linking->m, n, &room) && !tl_u32_vec_push(&linking->updates, n))
+      return tl_no_memory(linking->m);
   }
-  if (x->updates.n)
+  if (linking->updates.n)
     return TL_OK;
-  return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-LINK", TL_AT_FILE(x->path),
+  return tl_fail_code(linking->m->diag, TL_INVALID_MODEL, "E-TRN-LINK", TL_AT_FILE(linking->path),
                       "the optimizer model has no node that updates parameters, such as "
                       "AdamWOptimizer or SGDOptimizerV2"
                       "\vname others by update_ops of --train-spec");
@@ -105,19 +106,19 @@ static tl_status find_updates(tl_linking *x) {
 
 /* Collects the outputs of the joined step: those of the training model, those of the optimizer
  * except sequences, then next values of states; each once. */
-static tl_status collect_outputs(tl_linking *x, tl_u32_vec *out, tl_graph *optim) {
-  tl_module *m = x->m;
+static tl_status collect_outputs(tl_linking *linking, tl_u32_vec *out, tl_graph *optim) {
+  tl_module *m = linking->m;
   tl_map seen = {0};
   bool ok = true;
-  for (uint32_t i = 0; ok && i < tl_graph_n_outputs(m, x->train); i++)
-    ok = tl_u32_vec_push(out, tl_graph_output(m, x->train, i));
+  for (uint32_t i = 0; ok && i < tl_graph_n_outputs(m, linking->train); i++)
+    ok = tl_u32_vec_push(out, tl_graph_output(m, linking->train, i));
   for (uint32_t i = 0; ok && optim && i < tl_graph_n_outputs(m, optim); i++) {
     tl_value_id v = tl_graph_output(m, optim, i);
     if (tl_type_get(m, tl_value_type(m, v))->kind != TL_KIND_SEQUENCE)
       ok = tl_u32_vec_push(out, v);
   }
-  for (uint32_t i = 0; ok && i < x->outputs.n; i++)
-    ok = tl_u32_vec_push(out, x->outputs.at[i]);
+  for (uint32_t i = 0; ok && i < linking->outputs.n; i++)
+    ok = tl_u32_vec_push(out, linking->outputs.at[i]);
   uint32_t n = 0;
   for (uint32_t i = 0; ok && i < out->n; i++) {
     if (tl_map_find(&seen, out->at[i], NULL))
@@ -127,54 +128,55 @@ static tl_status collect_outputs(tl_linking *x, tl_u32_vec *out, tl_graph *optim
   }
   out->n = n;
   tl_map_release(&seen);
-  return ok ? TL_OK : tl_no_memory(x->m);
+  return ok ? TL_OK : tl_no_memory(linking->m);
 }
 
 /* Moves the optimizer's nodes behind those of the training model, then adds next values and
  * outputs. */
-static tl_status join(tl_linking *x) {
-  tl_module *m = x->m;
+static tl_status join(tl_linking *linking) {
+  tl_module *m = linking->m;
   tl_u32_vec outputs = {0};
-  if (tl_graph_join(m, x->optim->id, x->train->id) != TL_OK)
-    return tl_no_memory(x->m);
-  tl_status status = tl_link_updates(x);
+  if (tl_graph_join(m, linking->optim->id, linking->train->id) != TL_OK)
+    return tl_no_memory(linking->m);
+  tl_status status = tl_link_updates(linking);
   if (status == TL_OK)
-    status = collect_outputs(x, &outputs, x->optim);
-  if (status == TL_OK && tl_graph_set_outputs(m, x->train->id, outputs.at, outputs.n) != TL_OK)
-    status = tl_no_memory(x->m);
+    status = collect_outputs(linking, &outputs, linking->optim);
+  if (status == TL_OK &&
+      tl_graph_set_outputs(m, linking->train->id, outputs.at, outputs.n) != TL_OK)
+    status = tl_no_memory(linking->m);
   tl_u32_vec_release(&outputs);
   if (status == TL_OK)
-    tl_graph_erase(m, x->optim->id);
+    tl_graph_erase(m, linking->optim->id);
   return status;
 }
 
-static tl_status link(tl_linking *x) {
-  TL_TRY(find_updates(x));
-  TL_TRY(tl_link_find_params(x));
-  TL_TRY(tl_link_inputs(x));
-  TL_TRY(keep_names_apart(x));
-  return join(x);
+static tl_status link(tl_linking *linking) {
+  TL_TRY(find_updates(linking));
+  TL_TRY(tl_link_find_params(linking));
+  TL_TRY(tl_link_inputs(linking));
+  TL_TRY(keep_names_apart(linking));
+  return join(linking);
 }
 
-static void release(tl_linking *x) {
-  tl_map_release(&x->given);
-  tl_map_release(&x->named);
-  tl_map_release(&x->of_param);
-  tl_map_release(&x->of_grad);
-  tl_u32_vec_release(&x->updates);
-  tl_u32_vec_release(&x->outputs);
+static void release(tl_linking *linking) {
+  tl_map_release(&linking->given);
+  tl_map_release(&linking->named);
+  tl_map_release(&linking->of_param);
+  tl_map_release(&linking->of_grad);
+  tl_u32_vec_release(&linking->updates);
+  tl_u32_vec_release(&linking->outputs);
 }
 
 tl_status tl_pass_link_models(tl_pass *p, tl_module *m) {
   tl_graph_id second;
   const char *path = p->options->optim_model;
-  tl_linking x = {.p = p, .m = m, .path = path ? path : m->path};
+  tl_linking linking = {.p = p, .m = m, .path = path ? path : m->path};
   TL_TRY(find_graphs(m, &second));
   if (!second || !tl_pass_may_rewrite(p))
     return TL_OK;
-  x.train = tl_module_main(m);
-  x.optim = tl_graph_get(m, second);
-  tl_status status = link(&x);
-  release(&x);
+  linking.train = tl_module_main(m);
+  linking.optim = tl_graph_get(m, second);
+  tl_status status = link(&linking);
+  release(&linking);
   return status;
 }
