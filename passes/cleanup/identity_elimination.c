@@ -30,21 +30,26 @@ static bool keeps_dtype(const tl_module *m, tl_node_id n, tl_dtype to) {
   return to != TL_DTYPE_NONE && tl_type_dtype(m, tl_value_type(m, tl_operand(m, n, 0))) == to;
 }
 
+/* When an op returns its operand, explained in identity_ops.tbl. */
+typedef enum condition { NEVER, ALONE, IDLE, SAME_TO, SAME_LIKE } condition;
+
+static const uint8_t conditions[] = {
+#define IDENTITY_OP(name, when) [TL_OP_##name] = when,
+#include "passes/cleanup/identity_ops.tbl"
+};
+
+static condition condition_of(tl_op_id op) {
+  return op < sizeof conditions / sizeof *conditions ? (condition)conditions[op] : NEVER;
+}
+
 static bool returns_operand(const tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
-  switch (node->op) {
-  case TL_OP_Identity: return true;
-  case TL_OP_Dropout: return is_idle_dropout(m, n);
-  case TL_OP_Cast:
-    return keeps_dtype(m, n, tl_dtype_from_onnx(tl_node_attr_int(m, n, TL_SYM_to, 0)));
-  case TL_OP_CastLike:
-    return keeps_dtype(m, n, tl_type_dtype(m, tl_value_type(m, tl_operand(m, n, 1))));
-  case TL_OP_Concat:
-  case TL_OP_Sum:
-  case TL_OP_Max:
-  case TL_OP_Min:
-  case TL_OP_Mean: return node->n_operands == 1;
-  default: return false;
+  switch (condition_of(node->op)) {
+  case ALONE: return node->n_operands == 1;
+  case IDLE: return is_idle_dropout(m, n);
+  case SAME_TO: return keeps_dtype(m, n, tl_dtype_from_onnx(tl_node_attr_int(m, n, TL_SYM_to, 0)));
+  case SAME_LIKE: return keeps_dtype(m, n, tl_type_dtype(m, tl_value_type(m, tl_operand(m, n, 1))));
+  default: return tl_op_has_trait(node->op, TL_TRAIT_IDENTITY);
   }
 }
 

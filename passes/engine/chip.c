@@ -72,21 +72,12 @@ static bool is_cast_of_f32(const tl_module *m, tl_value_id v) {
          tl_type_dtype(m, tl_value_type(m, tl_operand(m, n, 0))) == TL_DTYPE_F32;
 }
 
-/* Returns how many operands of an op that casts move through (passes/rules/half.tlr) may be no
- * casts; -1 for other ops. */
+/* Returns how many operands of an op that casts move through may be no casts; -1 for other ops. */
 static int most_uncast(const tl_node *node) {
   switch (node->op) {
-  case TL_OP_Relu:
-  case TL_OP_Neg:
-  case TL_OP_Abs: return 1;
-  case TL_OP_Conv:
-  case TL_OP_ConvTranspose:
-  case TL_OP_Gemm:
-  case TL_OP_MatMul:
-  case TL_OP_Add:
-  case TL_OP_Sub:
-  case TL_OP_Mul:
-  case TL_OP_Div: return node->n_operands == 2;
+#define HALF(name) case TL_OP_##name:
+#include "passes/engine/half_ops.tbl"
+    return node->n_operands <= 2 ? 1 : 0;
   default: return -1;
   }
 }

@@ -11,6 +11,33 @@
 /* Runtimes compute integer powers and reductions in f64, which is exact up to this number. */
 static const double most_exact = 9007199254740992.0; /* 2^53 */
 
+/* What ONNX leaves open in the integers of an op, explained in settled_ops.tbl. */
+typedef enum hazard {
+  HOLDS,
+  DIVIDES,
+  REMAINS,
+  SHIFTS,
+  RAISES,
+  NEVER,
+  ADDS,
+  SQUARES,
+  MULTIPLIES
+} hazard;
+
+typedef struct row {
+  uint8_t operands; /* 0: the op is settled, whatever its operands are */
+  uint8_t how;      /* hazard */
+} row;
+
+static const row rows[] = {
+#define SETTLED(name, operands, how) [TL_OP_##name] = {operands, how},
+#include "passes/fold/settled_ops.tbl"
+};
+
+static row row_of(tl_op_id op) {
+  return op < sizeof rows / sizeof *rows ? rows[op] : (row){0, NEVER};
+}
+
 /* Facts about all elements of a tensor, read as f64. */
 typedef struct facts {
   bool zero, minus_one, lowest, fraction, no_number;
@@ -80,55 +107,31 @@ static bool raises(const tl_host *const *in) {
 
 /* Returns true if the reduction over all elements stays exact. Any reduction over some of the
  * elements has a smaller bound. */
-static bool reduces(tl_op_id op, const tl_host *t) {
+static bool reduces(hazard how, const tl_host *t) {
   double limit = fmin(most_exact, end_of((tl_dtype)t->dtype) - 1);
   double sum = 0;
   double product = 1;
   for (uint64_t i = 0; i < t->n; i++) {
     double v = fabs(tl_host_at(t, i));
-    bool squares = op == TL_OP_ReduceSumSquare || op == TL_OP_ReduceL2;
-    sum += squares ? v * v : v;
+    sum += how == SQUARES ? v * v : v;
     product *= fmax(v, 1);
   }
-  return op == TL_OP_ReduceProd ? product <= limit : sum <= limit;
+  return how == MULTIPLIES ? product <= limit : sum <= limit;
 }
 
-static bool is_settled(const tl_fold *f, tl_node_id n, const tl_host *const *in) {
-  tl_op_id op = tl_node_get(f->m, n)->op;
+static bool is_settled(const tl_fold *f, tl_node_id n, hazard how, const tl_host *const *in) {
   tl_dtype to = tl_type_dtype(f->m, tl_value_type(f->m, tl_result(f->m, n, 0)));
-  switch (op) {
-  case TL_OP_Cast:
-  case TL_OP_CastLike:
+  switch (how) {
+  case HOLDS:
     return !tl_dtype_is_float((tl_dtype)in[0]->dtype) || !tl_dtype_is_integer(to) ||
            holds(to, in[0]);
-  case TL_OP_Div: return !is_integer(in[0]) || divides(in, false);
-  case TL_OP_Mod:
+  case DIVIDES: return !is_integer(in[0]) || divides(in, false);
+  case REMAINS:
     return !is_integer(in[0]) || divides(in, tl_node_attr_int(f->m, n, TL_SYM_fmod, 0) != 0);
-  case TL_OP_BitShift: return shifts(in);
-  case TL_OP_Pow: return !is_integer(in[0]) || raises(in);
-  case TL_OP_ReduceLogSum:
-  case TL_OP_ReduceLogSumExp: return !is_integer(in[0]);
-  default: return !is_integer(in[0]) || reduces(op, in[0]);
-  }
-}
-
-static uint32_t operands_asked(tl_op_id op) {
-  switch (op) {
-  case TL_OP_Div:
-  case TL_OP_Mod:
-  case TL_OP_BitShift:
-  case TL_OP_Pow: return 2;
-  case TL_OP_Cast:
-  case TL_OP_CastLike:
-  case TL_OP_ReduceL1:
-  case TL_OP_ReduceL2:
-  case TL_OP_ReduceLogSum:
-  case TL_OP_ReduceLogSumExp:
-  case TL_OP_ReduceMean:
-  case TL_OP_ReduceProd:
-  case TL_OP_ReduceSum:
-  case TL_OP_ReduceSumSquare: return 1;
-  default: return 0;
+  case SHIFTS: return shifts(in);
+  case RAISES: return !is_integer(in[0]) || raises(in);
+  case NEVER: return !is_integer(in[0]);
+  default: return !is_integer(in[0]) || reduces(how, in[0]);
   }
 }
 
@@ -142,7 +145,8 @@ static bool may_matter(const tl_fold *f, tl_node_id n) {
 
 bool tl_fold_is_settled(tl_fold *f, tl_node_id n) {
   const tl_node *node = tl_node_get(f->m, n);
-  uint32_t asked = operands_asked(node->op);
+  row op = row_of(node->op);
+  uint32_t asked = op.operands;
   tl_host *in[2] = {NULL, NULL};
   bool ok = true;
   if (!asked || node->n_operands < asked || !node->n_results || !may_matter(f, n))
@@ -151,7 +155,7 @@ bool tl_fold_is_settled(tl_fold *f, tl_node_id n) {
     in[i] = tl_fold_take_operand(f, tl_operand(f->m, n, i));
     ok = in[i] && in[i]->kind == TL_HOST_TENSOR && in[i]->dtype != TL_DTYPE_STRING;
   }
-  bool settled = !ok || is_settled(f, n, (const tl_host *const *)in);
+  bool settled = !ok || is_settled(f, n, (hazard)op.how, (const tl_host *const *)in);
   for (uint32_t i = 0; i < asked; i++)
     tl_host_release(in[i]);
   if (!settled)

@@ -11,9 +11,12 @@ typedef struct walk {
   void *user;
 } walk;
 
+/* Which operands are states, explained in body_ops.tbl. NOT_LISTED: the op has no row. */
+enum { NOT_LISTED, NONE, ALL, UNSCANNED };
+
 /* First indices: operands from `operand` on go to body inputs from `input` on; body outputs from
  * `output` on are results; the first `states` of these are the inputs from `input` on of the next
- * iteration. */
+ * iteration. In a row of the table `states` is one of the names above. */
 typedef struct layout {
   uint32_t operand;
   uint32_t input;
@@ -21,21 +24,18 @@ typedef struct layout {
   uint32_t states;
 } layout;
 
-/* Loop: operands 0 and 1 are count and condition, body inputs 0 and 1 iteration number and
- * condition, body output 0 the condition. Scan: the last operands are scanned and no states. */
-static layout layout_of(const tl_module *m, tl_node_id n) {
-  const tl_node *node = tl_node_get(m, n);
-  uint32_t n_operands = node->n_operands;
-  int64_t scanned;
-  switch (node->op) {
-  case TL_OP_Loop: return (layout){2, 2, 1, n_operands > 2 ? n_operands - 2 : 0};
-  case TL_OP_Scan:
-    scanned = tl_node_attr_int(m, n, TL_SYM_num_scan_inputs, 0);
-    return (layout){0, 0, 0, scanned < (int64_t)n_operands ? n_operands - (uint32_t)scanned : 0};
-  case TL_OP_tl_While:
-  case TL_OP_npu_While: return (layout){0, 0, 0, n_operands};
-  default: return (layout){1, 0, 0, 0}; /* If */
-  }
+static const layout rows[] = {
+#define BODY(name, operand, input, output, states)                                                 \
+  [TL_OP_##name] = {operand, input, output, states},
+#include "passes/precision/body_ops.tbl"
+};
+
+static uint32_t n_states(const tl_module *m, tl_node_id n, const layout *row) {
+  uint32_t n_operands = tl_node_get(m, n)->n_operands;
+  int64_t others = row->operand;
+  if (row->states == UNSCANNED)
+    others = tl_node_attr_int(m, n, TL_SYM_num_scan_inputs, 0);
+  return row->states == NONE || others >= (int64_t)n_operands ? 0 : n_operands - (uint32_t)others;
 }
 
 static void tell(const walk *w, tl_value_id from, tl_value_id to, tl_link_kind kind, bool again) {
@@ -67,10 +67,10 @@ void tl_body_links(const tl_module *m, tl_node_id n, void (*fn)(void *user, cons
   const tl_node *node = tl_node_get(m, n);
   walk w = {m, n, fn, user};
   bool again = false;
-  if (node->op != TL_OP_If && node->op != TL_OP_npu_If && node->op != TL_OP_Loop &&
-      node->op != TL_OP_Scan && node->op != TL_OP_tl_While && node->op != TL_OP_npu_While)
+  if (node->op >= sizeof rows / sizeof *rows || rows[node->op].states == NOT_LISTED)
     return;
-  layout l = layout_of(m, n);
+  layout l = rows[node->op];
+  l.states = n_states(m, n, &l);
   for (uint32_t k = 0; k < node->n_attrs; k++) {
     if (node->attrs[k].kind != TL_ATTR_GRAPH)
       continue;

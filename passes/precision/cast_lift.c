@@ -6,6 +6,7 @@
 #include "passes/precision/cast_motion.h"
 
 #include "ir/ops_gen.h"
+#include "passes/precision/range_rows.h"
 
 /* States of `top`. */
 enum { NOT_ASKED, YES, NO };
@@ -80,23 +81,6 @@ static double elements(const tl_module *m, tl_value_id v) {
   return tl_type_elements(m, tl_value_type(m, v), &n) ? (double)n : 0;
 }
 
-/* Returns true if the node moves all elements of its operand, whatever its size. */
-static bool keeps_size(const lifting *l, tl_node_id n) {
-  switch (tl_node_get(l->m, n)->op) {
-  case TL_OP_Transpose:
-  case TL_OP_Reshape:
-  case TL_OP_Flatten:
-  case TL_OP_Squeeze:
-  case TL_OP_Unsqueeze:
-  case TL_OP_Identity:
-  case TL_OP_Expand:
-  case TL_OP_Tile:
-  case TL_OP_DepthToSpace:
-  case TL_OP_SpaceToDepth: return true;
-  default: return false;
-  }
-}
-
 /* Profitable if at least half of v is read: when a part of a large table is read, casting that part
  * is cheaper. With unknown sizes two readers suffice. */
 static bool pays(const lifting *l, tl_value_id v, tl_dtype to) {
@@ -110,7 +94,7 @@ static bool pays(const lifting *l, tl_value_id v, tl_dtype to) {
     if (carried(l, n, v) != to)
       continue;
     const tl_node *node = tl_node_get(l->m, n);
-    if (keeps_size(l, n))
+    if (tl_range_op_of(l->m, n)->flags & TL_RANGE_WHOLE)
       return true;
     readers++;
     for (uint32_t i = 0; i < node->n_results; i++) {

@@ -25,7 +25,8 @@ enum {
   PRODUCT = TL_RANGE_PRODUCT,
   PART = TL_RANGE_PART,
   WEIGHTED = TL_RANGE_WEIGHTED,
-  STATS = TL_RANGE_STATS
+  STATS = TL_RANGE_STATS,
+  WHOLE = TL_RANGE_WHOLE
 };
 
 /* Short names above are those of the flags in the table. */

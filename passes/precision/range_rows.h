@@ -26,7 +26,8 @@ enum {
   TL_RANGE_PRODUCT = 1 << 15,
   TL_RANGE_PART = 1 << 16,
   TL_RANGE_WEIGHTED = 1 << 17,
-  TL_RANGE_STATS = 1 << 18
+  TL_RANGE_STATS = 1 << 18,
+  TL_RANGE_WHOLE = 1 << 19
 };
 
 /* One row of range_ops.tbl. */

@@ -152,10 +152,11 @@ static bool is_grad(const void *user, tl_value_id v) {
 static bool is_product(const void *user, tl_value_id v) {
   const checking *c = user;
   tl_node_id n = tl_value_producer(c->m, v);
-  tl_op_id op = n ? tl_node_get(c->m, n)->op : TL_OP_Identity;
-  return n && c->of[v] & LOCAL && !tl_op_has_trait(op, TL_TRAIT_ELEMENTWISE) &&
-         !tl_op_has_trait(op, TL_TRAIT_LAYOUT) && op != TL_OP_Split && op != TL_OP_Concat &&
-         op != TL_OP_Slice && op != TL_OP_If;
+  if (!n || !(c->of[v] & LOCAL))
+    return false;
+  tl_op_id op = tl_node_get(c->m, n)->op;
+  return !tl_op_has_trait(op, TL_TRAIT_ELEMENTWISE) && !tl_op_has_trait(op, TL_TRAIT_LAYOUT) &&
+         op != TL_OP_If;
 }
 
 /* Writes what the user can do. If the gradient of the parameter is known, something else on the way

@@ -111,17 +111,25 @@ static bool is_number(const tl_module *m, tl_value_id v) {
   uint64_t n = 0;
   return v && tl_type_elements(m, tl_value_type(m, v), &n) && n == 1;
 }
+
+/* Column `leads` of step_ops.tbl. */
+typedef enum leads_kind { NO, YES, NUMBER } leads_kind;
+
+static const uint8_t leads_kinds[] = {
+#define STEP_OP(name, old, form, across, leads) [TL_OP_##name] = leads,
+#include "passes/train/step/step_ops.tbl"
+};
+
+static leads_kind leads_of(tl_op_id op) {
+  return op < sizeof leads_kinds / sizeof *leads_kinds ? (leads_kind)leads_kinds[op] : NO;
+}
+
 /* Returns true if the node leads from gradient v to the value that is added up over ranks: scaling
  * by a number, casts, views, joining, accumulators. */
 static bool leads_on(const tl_module *m, tl_node_id n, tl_value_id v) {
-  switch (tl_node_get(m, n)->op) {
-  case TL_OP_Div:
-  case TL_OP_Mul: return tl_operand(m, n, 0) == v && is_number(m, tl_operand(m, n, 1));
-  case TL_OP_Cast:
-  case TL_OP_Identity:
-  case TL_OP_Reshape:
-  case TL_OP_Flatten:
-  case TL_OP_Concat: return true;
+  switch (leads_of(tl_node_get(m, n)->op)) {
+  case YES: return true;
+  case NUMBER: return tl_operand(m, n, 0) == v && is_number(m, tl_operand(m, n, 1));
   default: return tl_accumulated(m, n, v) != TL_NO_VALUE;
   }
 }

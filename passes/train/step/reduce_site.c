@@ -60,16 +60,27 @@ static bool widens(const tl_module *m, tl_node_id n) {
          (from == TL_DTYPE_F32 && to == TL_DTYPE_F64);
 }
 
+/* Column `across` of step_ops.tbl. */
+typedef enum across_kind { NEVER, ALWAYS, FIRST, BY_SCALAR, SCALED, WIDER } across_kind;
+
+static const uint8_t across_kinds[] = {
+#define STEP_OP(name, old, form, across, leads) [TL_OP_##name] = across,
+#include "passes/train/step/step_ops.tbl"
+};
+
+static across_kind across_of(tl_op_id op) {
+  return op < sizeof across_kinds / sizeof *across_kinds ? (across_kind)across_kinds[op] : NEVER;
+}
+
 /* Returns true if a sum over ranks gives the same before or behind the node (up to rounding). */
 static bool commutes(const tl_module *m, tl_node_id n, tl_value_id v) {
-  switch (tl_node_get(m, n)->op) {
-  case TL_OP_Identity:
-  case TL_OP_Neg:
-  case TL_OP_Transpose: return true;
-  case TL_OP_Reshape: return tl_operand(m, n, 0) == v;
-  case TL_OP_Div: return tl_operand(m, n, 0) == v && is_scalar(m, tl_operand(m, n, 1));
-  case TL_OP_Mul: return is_scalar(m, tl_operand(m, n, tl_operand(m, n, 0) == v));
-  case TL_OP_Cast: return widens(m, n);
+  bool first = tl_operand(m, n, 0) == v;
+  switch (across_of(tl_node_get(m, n)->op)) {
+  case ALWAYS: return true;
+  case FIRST: return first;
+  case BY_SCALAR: return first && is_scalar(m, tl_operand(m, n, 1));
+  case SCALED: return is_scalar(m, tl_operand(m, n, first));
+  case WIDER: return widens(m, n);
   default: return false;
   }
 }

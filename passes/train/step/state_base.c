@@ -32,41 +32,32 @@ static void push_all(stack *s, tl_node_id n, uint32_t from, bool moved) {
     push(s, tl_operand(s->m, n, i), moved);
 }
 
+/* Column `old` of step_ops.tbl. */
+typedef enum old_kind { NONE, COPIES, CHANGES, SCALES, JOINS, CHOOSES, BRANCHES } old_kind;
+
+static const uint8_t old_kinds[] = {
+#define STEP_OP(name, old, form, across, leads) [TL_OP_##name] = old,
+#include "passes/train/step/step_ops.tbl"
+};
+
+static old_kind old_of(tl_op_id op) {
+  return op < sizeof old_kinds / sizeof *old_kinds ? (old_kind)old_kinds[op] : NONE;
+}
+
 /* Adds the operands that may hold the old value, by what the op does with them. */
 static void push_sources(stack *s, tl_value_id v, bool moved) {
   tl_node_id n = tl_value_producer(s->m, v);
   uint32_t index = tl_value_get(s->m, v)->index;
-  switch (tl_node_get(s->m, n)->op) {
-  case TL_OP_If:
+  switch (old_of(tl_node_get(s->m, n)->op)) {
+  case BRANCHES:
     push(s, tl_if_result(s->m, n, 0, index), true);
     push(s, tl_if_result(s->m, n, 1, index), true);
     return;
-  case TL_OP_Where: push_all(s, n, 1, true); return;
-  case TL_OP_Add:
-  case TL_OP_Sum:
-  case TL_OP_Max:
-  case TL_OP_Min:
-  case TL_OP_And:
-  case TL_OP_Or:
-  case TL_OP_Xor:
-  case TL_OP_Concat: push_all(s, n, 0, true); return;
-  case TL_OP_Mul: push_all(s, n, 0, moved); return;
-  case TL_OP_Sub:
-  case TL_OP_Not:
-  case TL_OP_Slice:
-  case TL_OP_BitShift:
-  case TL_OP_ScatterND:
-  case TL_OP_ScatterElements: push(s, tl_operand(s->m, n, 0), true); return;
-  case TL_OP_Mod:
-  case TL_OP_Div:
-  case TL_OP_Clip:
-  case TL_OP_Cast:
-  case TL_OP_Identity:
-  case TL_OP_Reshape:
-  case TL_OP_Flatten:
-  case TL_OP_Squeeze:
-  case TL_OP_Unsqueeze:
-  case TL_OP_Transpose: push(s, tl_operand(s->m, n, 0), moved); return;
+  case CHOOSES: push_all(s, n, 1, true); return;
+  case JOINS: push_all(s, n, 0, true); return;
+  case SCALES: push_all(s, n, 0, moved); return;
+  case CHANGES: push(s, tl_operand(s->m, n, 0), true); return;
+  case COPIES: push(s, tl_operand(s->m, n, 0), moved); return;
   default: return;
   }
 }

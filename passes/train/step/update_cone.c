@@ -52,18 +52,19 @@ tl_value_id tl_if_result(const tl_module *m, tl_node_id n, uint32_t branch, uint
   return i < tl_graph_n_outputs(m, g) ? tl_graph_output(m, g, i) : TL_NO_VALUE;
 }
 
-/* Returns true for an op whose result holds the elements of its operand in other dims. */
-static bool is_view(tl_op_id op) {
-  switch (op) {
-  case TL_OP_Reshape:
-  case TL_OP_Flatten:
-  case TL_OP_Squeeze:
-  case TL_OP_Unsqueeze:
-  case TL_OP_Transpose:
-  case TL_OP_Identity: return true;
-  default: return false;
-  }
+/* Column `form` of step_ops.tbl. */
+typedef enum op_form { OTHER, VIEW, SUM } op_form;
+
+static const uint8_t forms[] = {
+#define STEP_OP(name, old, form, across, leads) [TL_OP_##name] = form,
+#include "passes/train/step/step_ops.tbl"
+};
+
+static op_form form_of(tl_op_id op) {
+  return op < sizeof forms / sizeof *forms ? (op_form)forms[op] : OTHER;
 }
+
+static bool is_view(tl_op_id op) { return form_of(op) == VIEW; }
 
 static bool same_shape(const tl_module *m, tl_value_id a, tl_value_id b) {
   return tl_type_same_dims(m, tl_value_type(m, a), tl_value_type(m, b));
@@ -342,8 +343,7 @@ static const vertex *narrowest(walk *w) {
 
 /* Returns true for a sum: contributions to one gradient are added up. */
 static bool is_sum(const tl_module *m, tl_value_id v) {
-  tl_op_id op = tl_node_get(m, tl_value_producer(m, v))->op;
-  return op == TL_OP_Add || op == TL_OP_Sub || op == TL_OP_Sum;
+  return form_of(tl_node_get(m, tl_value_producer(m, v))->op) == SUM;
 }
 
 /* The narrowest value is the gradient if it is a leaf, a view, or a sum that is not the root;
