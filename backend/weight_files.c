@@ -5,6 +5,7 @@
 #include "backend/data.h"
 #include "ir/tensor_expr.h"
 #include "support/hash.h"
+#include "support/json_writer.h"
 
 void tl_weight_files_init(tl_weight_files *f, const char *model) {
   *f = (tl_weight_files){.model = model, .alignment = 1};
@@ -177,15 +178,19 @@ static int by_hash(const void *a, const void *b) {
 
 /* Prints the JSON object of meta.json. */
 static void describe(const tl_weight_place *const *sorted, uint32_t n, tl_buf *out) {
-  tl_buf_add_z(out, "{");
+  tl_json_writer w = tl_json_to(out);
+  tl_put_object(&w);
   for (uint32_t i = 0; i < n; i++) {
-    tl_buf_printf(out, "%s\n  \"%s\": {\"file\": ", i ? "," : "", sorted[i]->hash);
-    tl_buf_add_json(out, sorted[i]->file);
-    tl_buf_printf(out, ", \"offset\": %llu, \"length\": %llu}",
-                  (unsigned long long)sorted[i]->offset,
-                  (unsigned long long)sorted[i]->tensor->bytes);
+    tl_json_line(&w, 2);
+    tl_put_key(&w, sorted[i]->hash);
+    tl_put_object(&w);
+    tl_member_sv(&w, "file", sorted[i]->file);
+    tl_member_u64(&w, "offset", sorted[i]->offset);
+    tl_member_u64(&w, "length", sorted[i]->tensor->bytes);
+    tl_put_end(&w);
   }
-  tl_buf_add_z(out, "\n}\n");
+  tl_json_line(&w, 0);
+  tl_json_finish(&w);
 }
 
 /* Writes weight/meta.json, which maps content hashes to file and offset for tools that share

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tailor opt: the pass driver. Text in, passes, text out; also reads and writes files. */
-#include "tools/cli/json.h"
+#include "support/json_writer.h"
 #include "tools/convert/pipeline.h"
 #include "tools/convert/summary.h"
 #include "tools/step/files.h"
@@ -19,17 +19,16 @@ static void show_stats(tl_cli *cli, const tl_pipeline_report *r) {
 
 static void show_times(tl_cli *cli, const tl_pipeline_report *r) {
   bool json = strcmp(tl_cli_get(cli, TL_OPTION_TIME_PASSES), "json") == 0;
-  bool first = true;
   uint64_t sum = 0;
   tl_buf text;
+  tl_json_writer w = tl_json_to(&text);
   tl_buf_init(&text);
   if (json)
-    tl_buf_add_char(&text, '{');
+    tl_put_object(&w);
   for (uint32_t i = 0; i < r->n; i++) {
     sum += r->at[i].nanoseconds;
     if (json) {
-      tl_json_key(&text, r->at[i].row->name, &first);
-      tl_buf_add_u64(&text, r->at[i].nanoseconds);
+      tl_member_u64(&w, r->at[i].row->name, r->at[i].nanoseconds);
       continue;
     }
     tl_buf_printf(&text, "%-24s ", r->at[i].row->name);
@@ -39,8 +38,10 @@ static void show_times(tl_cli *cli, const tl_pipeline_report *r) {
   if (!json) {
     tl_buf_printf(&text, "%-24s ", "all");
     tl_add_duration(&text, sum);
+    tl_buf_add_char(&text, '\n');
+  } else {
+    tl_json_finish(&w);
   }
-  tl_buf_add_z(&text, json ? "}\n" : "\n");
   tl_cli_note(cli, &text);
 }
 

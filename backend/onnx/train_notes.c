@@ -5,6 +5,7 @@
 #include "ir/graph.h"
 #include "ir/marks.h"
 #include "ir/text/parse.h"
+#include "support/json_writer.h"
 
 /* ---- control edges --------------------------------------------------------------------------- */
 
@@ -84,65 +85,62 @@ static void drop_edges(tl_module *m) {
 
 /* ---- the step -------------------------------------------------------------------------------- */
 
-static void add_name(tl_buf *out, const tl_module *m, tl_value_id v) {
-  tl_buf_add_json(out, v ? tl_value_name(m, v) : TL_SV(""));
+static void add_name(tl_json_writer *w, const tl_module *m, tl_value_id v) {
+  tl_put_sv(w, v ? tl_value_name(m, v) : TL_SV(""));
 }
 
-static void add_state(tl_buf *out, const tl_module *m) {
-  tl_buf_add_char(out, '[');
+static void add_state(tl_json_writer *w, const tl_module *m) {
+  tl_put_array(w);
   for (uint32_t i = 0; i < m->states.n; i++) {
-    tl_buf_add_z(out, i ? ", [" : "[");
-    add_name(out, m, m->states.at[i].input);
-    tl_buf_add_z(out, ", ");
-    add_name(out, m, m->states.at[i].output);
-    tl_buf_add_char(out, ']');
+    tl_put_array(w);
+    add_name(w, m, m->states.at[i].input);
+    add_name(w, m, m->states.at[i].output);
+    tl_put_end(w);
   }
-  tl_buf_add_char(out, ']');
+  tl_put_end(w);
 }
 
 /* Appends the parameters in the order of their gradients or, if there are no gradients, in the
  * order of the states. */
-static void add_params(tl_buf *out, const tl_module *m) {
-  bool any = false;
-  tl_buf_add_char(out, '[');
+static void add_params(tl_json_writer *w, const tl_module *m) {
+  tl_put_array(w);
   for (uint32_t i = 0; i < m->gradients.n; i++) {
-    tl_buf_add_z(out, i ? ", " : "");
-    add_name(out, m, m->gradients.at[i].param);
+    add_name(w, m, m->gradients.at[i].param);
   }
   for (uint32_t i = 0; !m->gradients.n && i < m->states.n; i++) {
     if (!m->states.at[i].parameter)
       continue;
-    tl_buf_add_z(out, any ? ", " : "");
-    add_name(out, m, m->states.at[i].input);
-    any = true;
+    add_name(w, m, m->states.at[i].input);
   }
-  tl_buf_add_char(out, ']');
+  tl_put_end(w);
 }
 
-static void add_grads(tl_buf *out, const tl_module *m) {
-  tl_buf_add_char(out, '{');
+static void add_grads(tl_json_writer *w, const tl_module *m) {
+  tl_put_object(w);
   for (uint32_t i = 0; i < m->gradients.n; i++) {
     const tl_gradient *g = &m->gradients.at[i];
-    tl_buf_add_z(out, i ? ", " : "");
-    add_name(out, m, g->param);
-    tl_buf_add_z(out, g->indices ? ": {\"values\": " : ": ");
-    add_name(out, m, g->grad);
+    tl_put_key_sv(w, g->param ? tl_value_name(m, g->param) : TL_SV(""));
     if (g->indices) {
-      tl_buf_add_z(out, ", \"indices\": ");
-      add_name(out, m, g->indices);
-      tl_buf_add_char(out, '}');
+      tl_put_object(w);
+      tl_put_key(w, "values");
+    }
+    add_name(w, m, g->grad);
+    if (g->indices) {
+      tl_put_key(w, "indices");
+      add_name(w, m, g->indices);
+      tl_put_end(w);
     }
   }
-  tl_buf_add_char(out, '}');
+  tl_put_end(w);
 }
 
-static void add_loss(tl_buf *out, const tl_module *m) { add_name(out, m, m->loss); }
-static void add_seed(tl_buf *out, const tl_module *m) { add_name(out, m, m->seed); }
+static void add_loss(tl_json_writer *w, const tl_module *m) { add_name(w, m, m->loss); }
+static void add_seed(tl_json_writer *w, const tl_module *m) { add_name(w, m, m->seed); }
 
 /* One row per metadata key; the enum names rows that is_said treats apart. */
 static const struct {
   const char *key;
-  void (*add)(tl_buf *out, const tl_module *m);
+  void (*add)(tl_json_writer *w, const tl_module *m);
 } notes[] = {{"tailor.train.params", add_params},     {"tailor.train.grads", add_grads},
              {"tailor.train.grad_order", add_params}, {"tailor.train.state", add_state},
              {"tailor.train.loss", add_loss},         {"tailor.train.seed", add_seed}};
@@ -188,10 +186,11 @@ static tl_status note_step(tl_module *m) {
       pairs[n++] = e->metadata[i];
   for (size_t i = 0; ok && i < N_NOTES; i++) {
     tl_buf text;
+    tl_json_writer w = tl_json_to(&text);
     if (!is_said(m, i))
       continue;
     tl_buf_init(&text);
-    notes[i].add(&text, m);
+    notes[i].add(&w, m);
     pairs[n].key = tl_module_intern(m, tl_sv_from(notes[i].key));
     pairs[n].value = text.failed ? TL_NO_SYMBOL : tl_module_intern(m, tl_buf_view(&text));
     ok = pairs[n].key != TL_NO_SYMBOL && pairs[n].value != TL_NO_SYMBOL;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "support/file.h"
+#include "support/json_writer.h"
 
 void tl_fusion_stats_init(tl_fusion_stats *s) {
   memset(s, 0, sizeof *s);
@@ -82,62 +83,75 @@ tl_status tl_fusion_stats_add(tl_fusion_stats *s, const tl_fusion_event *event) 
   return TL_OK;
 }
 
-static void add_name(tl_buf *out, tl_sv name) {
-  tl_buf_add_char(out, '"');
-  for (size_t i = 0; i < name.n; i++) {
-    unsigned char c = (unsigned char)name.p[i];
-    if (c == '"' || c == '\\')
-      tl_buf_printf(out, "\\%c", c);
-    else if (c < 0x20)
-      tl_buf_printf(out, "\\u%04x", c);
-    else
-      tl_buf_add_char(out, (char)c);
-  }
-  tl_buf_add_char(out, '"');
+static void begin_object(tl_json_writer *w, uint8_t indent, const char *key) {
+  tl_json_line(w, indent);
+  tl_put_key(w, key);
+  tl_put_object(w);
+}
+
+static void end_object(tl_json_writer *w, uint8_t indent) {
+  tl_json_line(w, indent);
+  tl_put_end(w);
+}
+
+/* Counts are strings, as GE writes them. */
+static void add_times(tl_json_writer *w, const char *key, int32_t n) {
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_buf_add_i64(&text, n);
+  tl_json_line(w, 16);
+  tl_member_sv(w, key, tl_buf_view(&text));
+  w->out->failed = w->out->failed || text.failed;
+  tl_buf_release(&text);
+}
+
+static void add_pass(tl_json_writer *w, const tl_fusion_count *c) {
+  tl_json_line(w, 12);
+  tl_put_key_sv(w, c->pass);
+  tl_put_object(w);
+  add_times(w, "effect_times", c->effective);
+  add_times(w, "match_times", c->matched);
+  if (c->kind == TL_FUSION_UB)
+    add_times(w, "repository_hit_times", 0);
+  end_object(w, 12);
 }
 
 /* Closes and opens the objects between two counts that follow each other; NULL: begin or end. */
-static void add_frame(tl_buf *out, const tl_fusion_count *last, const tl_fusion_count *next) {
+static void add_frame(tl_json_writer *w, const tl_fusion_count *last, const tl_fusion_count *next) {
   bool same_graph = last && next && last->run == next->run && last->graph == next->graph;
-  bool same_kind = same_graph && last->kind == next->kind;
-  if (same_kind) {
-    tl_buf_add_z(out, ",\n");
+  if (same_graph && last->kind == next->kind)
     return;
-  }
   if (last)
-    tl_buf_add_z(out, same_graph ? "\n        },\n" : "\n        }\n    }");
+    end_object(w, 8);
   if (last && !same_graph)
-    tl_buf_add_z(out, next ? ",\n" : "\n}\n");
-  if (!last)
-    tl_buf_add_z(out, "{\n");
-  if (next && !same_graph) {
-    graph_key key = key_of(next);
-    tl_buf_printf(out, "    \"%s\": {\n", key.text);
-  }
-  if (next)
-    tl_buf_printf(out, "        \"%s_fusion\": {\n", tl_fusion_kind_name(next->kind));
+    end_object(w, 4);
+  if (!next)
+    return;
+  if (!same_graph)
+    begin_object(w, 4, key_of(next).text);
+  char kind[32];
+  snprintf(kind, sizeof kind, "%s_fusion", tl_fusion_kind_name(next->kind));
+  begin_object(w, 8, kind);
 }
 
 void tl_fusion_stats_json(const tl_fusion_stats *s, tl_buf *out) {
+  tl_json_writer w = tl_json_to(out);
   const tl_fusion_count *last = NULL;
   for (uint32_t i = 0; i < s->counts.n; i++) {
     const tl_fusion_count *c = &s->counts.at[i];
     if (c->kind == TL_FUSION_CLEANUP)
       continue;
-    add_frame(out, last, c);
-    tl_buf_add_z(out, "            ");
-    add_name(out, c->pass);
-    tl_buf_printf(out,
-                  ": {\n                \"effect_times\": \"%d\",\n"
-                  "                \"match_times\": \"%d\"",
-                  c->effective, c->matched);
-    if (c->kind == TL_FUSION_UB)
-      tl_buf_add_z(out, ",\n                \"repository_hit_times\": \"0\"");
-    tl_buf_add_z(out, "\n            }");
+    if (!last)
+      tl_put_object(&w);
+    add_frame(&w, last, c);
+    add_pass(&w, c);
     last = c;
   }
-  if (last)
-    add_frame(out, last, NULL);
+  if (!last)
+    return;
+  add_frame(&w, last, NULL);
+  tl_json_line(&w, 0);
+  tl_json_finish(&w);
 }
 
 tl_status tl_fusion_stats_save(const tl_fusion_stats *s, tl_diag *d, const tl_fusion_report *to) {

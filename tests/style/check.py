@@ -82,12 +82,15 @@ SAID_ONCE = (
     (re.compile(r'#include <assert\.h>|\bassert\('), (), 'TL_ASSERT of support/assert.h'),
     (re.compile(r'\btl_fail\([^;{}]*TL_NO_MEMORY, [^;{}]*, "out of memory"\)'), ('support/diag.c',),
      'tl_no_memory(m) or tl_fail_memory'),
+    (re.compile(r'\btl_buf_(?:printf|add_z|add_sv)\([^;]*?\\" ?:|\btl_buf_add_json\('),
+     ('support/json_writer.c', 'support/str.c', 'support/str.h'),
+     'JSON through support/json_writer.h'),
     (re.compile(r'm->diag = (?!diag;)'), ('ir/module.c',), 'tl_mute and tl_unmute'),
 )
 
 
 def said_once(files):
-    """Assertions, lack of memory and silence have one way to be written."""
+    """Assertions, lack of memory, silence and JSON have one way to be written."""
     top = tuple(room.split('/')[0] + '/' for room in rooms.rooms())
     for path in files:
         if not path.startswith(top) or not path.endswith(('.c', '.h')):

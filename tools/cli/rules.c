@@ -8,7 +8,7 @@
 #include "ir/ops_gen.h"
 #include "passes/engine/match.h"
 #include "passes/ub/chain.h"
-#include "tools/cli/json.h"
+#include "support/json_writer.h"
 
 void tl_known_rules_release(tl_known_rules *rules) {
   if (!rules)
@@ -136,36 +136,29 @@ const char *tl_rule_numerics_name(const tl_rule *rule) {
 }
 
 static void add_json(const tl_known_rules *rules, tl_buf *out) {
-  tl_buf_add_char(out, '[');
+  tl_json_writer writer = tl_json_to(out), *w = &writer;
+  tl_put_array(w);
   for (uint32_t i = 0; i < rules->set.rules.n; i++) {
     const tl_rule *r = rules->set.rules.at[i];
     if (!tl_rule_leads(r))
       continue;
-    bool first = true;
-    tl_buf_add_z(out, i ? ",\n {" : "\n {");
-    tl_json_key(out, "name", &first);
-    tl_json_string(out, tl_sym(rules->m, r->name));
-    tl_json_key(out, "kind", &first);
-    tl_json_string(out, tl_sv_from(tl_rule_kind_name(r)));
-    tl_json_key(out, "pass", &first);
-    tl_json_string(out, tl_sym(rules->m, r->pass));
-    tl_json_key(out, "numerics", &first);
-    tl_json_string(out, tl_sv_from(tl_rule_numerics_name(r)));
-    tl_json_key(out, "priority", &first);
-    tl_buf_add_i64(out, r->priority);
-    tl_json_key(out, "file", &first);
-    tl_json_string(out, tl_sv_from(r->file));
-    tl_json_key(out, "line", &first);
-    tl_buf_add_u64(out, r->line);
-    tl_json_key(out, "on", &first);
-    tl_buf_add_z(out, r->off ? "false" : "true");
-    tl_json_key(out, "why", &first);
-    tl_json_string(out, tl_sv_from(r->off ? r->off : ""));
-    tl_json_key(out, "about", &first);
-    tl_json_string(out, r->about);
-    tl_buf_add_char(out, '}');
+    tl_json_line(w, 1);
+    tl_put_object(w);
+    tl_member_sv(w, "name", tl_sym(rules->m, r->name));
+    tl_member_z(w, "kind", tl_rule_kind_name(r));
+    tl_member_sv(w, "pass", tl_sym(rules->m, r->pass));
+    tl_member_z(w, "numerics", tl_rule_numerics_name(r));
+    tl_put_key(w, "priority");
+    tl_put_i64(w, r->priority);
+    tl_member_z(w, "file", r->file);
+    tl_member_u64(w, "line", r->line);
+    tl_member_bool(w, "on", !r->off);
+    tl_member_z(w, "why", r->off ? r->off : "");
+    tl_member_sv(w, "about", r->about);
+    tl_put_end(w);
   }
-  tl_buf_add_z(out, "\n]\n");
+  tl_json_line(w, 0);
+  tl_json_finish(w);
 }
 
 static void add_text(const tl_known_rules *rules, tl_buf *out) {

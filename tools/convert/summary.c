@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "passes/train/step/state.h"
-#include "tools/cli/json.h"
+#include "support/json_writer.h"
 
 uint64_t tl_now_ns(void) {
   struct timespec t;
@@ -293,142 +293,123 @@ void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const
   tl_buf_add_char(out, '\n');
 }
 
-static void json_weights(tl_buf *out, const char *key, tl_weights w, bool *first) {
-  tl_json_key(out, key, first);
-  tl_buf_printf(out, "{\"constants\": %llu, \"bytes\": %llu}", (unsigned long long)w.constants,
-                (unsigned long long)w.bytes);
+static void json_weights(tl_json_writer *w, const char *key, tl_weights weights) {
+  tl_put_key(w, key);
+  tl_put_object(w);
+  tl_member_u64(w, "constants", weights.constants);
+  tl_member_u64(w, "bytes", weights.bytes);
+  tl_put_end(w);
 }
 
-static void json_kernels(tl_buf *out, const tl_ub_totals *k, bool *first) {
-  bool inner = true;
-  const tl_json_count counts[] = {{"groups", k->groups},
-                                  {"nodes", k->nodes},
-                                  {"saved_bytes", k->saved},
-                                  {"traffic_bytes", k->traffic}};
-  tl_json_key(out, "kernels", first);
-  tl_buf_add_char(out, '{');
-  tl_json_counts(out, counts, sizeof counts / sizeof *counts, &inner);
-  tl_buf_add_char(out, '}');
+static void json_kernels(tl_json_writer *w, const tl_ub_totals *k) {
+  const tl_count_member counts[] = {{"groups", k->groups},
+                                    {"nodes", k->nodes},
+                                    {"saved_bytes", k->saved},
+                                    {"traffic_bytes", k->traffic}};
+  tl_put_key(w, "kernels");
+  tl_put_object(w);
+  tl_member_counts(w, counts, sizeof counts / sizeof *counts);
+  tl_put_end(w);
 }
 
-static void json_passes(tl_buf *out, const tl_pipeline_report *r, bool *first) {
+static void json_passes(tl_json_writer *w, const tl_pipeline_report *r) {
   for (uint32_t i = 0; i < r->n; i++) {
-    bool inner = true;
-    tl_buf_add_z(out, *first ? "{" : ", {");
-    *first = false;
-    tl_json_key(out, "pass", &inner);
-    tl_json_string(out, tl_sv_from(r->at[i].row->name));
-    const tl_json_count counts[] = {{"rewrites", r->at[i].changed},
-                                    {"nodes_before", r->at[i].nodes_before},
-                                    {"nodes_after", r->at[i].nodes_after},
-                                    {"nanoseconds", r->at[i].nanoseconds}};
-    tl_json_counts(out, counts, sizeof counts / sizeof *counts, &inner);
-    tl_buf_add_char(out, '}');
+    tl_put_object(w);
+    tl_member_z(w, "pass", r->at[i].row->name);
+    const tl_count_member counts[] = {{"rewrites", r->at[i].changed},
+                                      {"nodes_before", r->at[i].nodes_before},
+                                      {"nodes_after", r->at[i].nodes_after},
+                                      {"nanoseconds", r->at[i].nanoseconds}};
+    tl_member_counts(w, counts, sizeof counts / sizeof *counts);
+    tl_put_end(w);
   }
 }
 
-static void json_outputs(tl_buf *out, const tl_output_vec *v) {
+static void json_outputs(tl_json_writer *w, const tl_output_vec *v) {
   for (uint32_t i = 0; i < v->n; i++) {
-    bool inner = true;
-    tl_buf_add_z(out, i ? ", {" : "{");
-    tl_json_key(out, "path", &inner);
-    tl_json_string(out, tl_sv_from(v->at[i].path));
-    tl_json_key(out, "format", &inner);
-    tl_json_string(out, tl_sv_from(tl_format_name(v->at[i].format)));
-    tl_json_counts(out, &(tl_json_count){"bytes", v->at[i].bytes}, 1, &inner);
-    tl_buf_add_char(out, '}');
+    tl_put_object(w);
+    tl_member_z(w, "path", v->at[i].path);
+    tl_member_z(w, "format", tl_format_name(v->at[i].format));
+    tl_member_u64(w, "bytes", v->at[i].bytes);
+    tl_put_end(w);
   }
 }
 
-static void json_count(tl_buf *out, const tl_module *m, const char *key, const tl_node_count *c,
-                       bool *first) {
-  bool inner = true;
-  tl_json_key(out, key, first);
-  tl_buf_add_char(out, '{');
-  tl_json_counts(out, &(tl_json_count){"nodes", c->n}, 1, &inner);
+static void json_count(tl_json_writer *w, const tl_module *m, const char *key,
+                       const tl_node_count *c) {
+  tl_put_key(w, key);
+  tl_put_object(w);
+  tl_member_u64(w, "nodes", c->n);
   if (c->n) {
-    tl_json_key(out, "first_type", &inner);
-    tl_json_string(out, tl_sym(m, c->type));
-    tl_json_key(out, "first_node", &inner);
-    tl_json_string(out, c->name ? tl_sym(m, c->name) : TL_SV(""));
-    tl_json_key(out, "dtype", &inner);
-    tl_json_string(out, tl_sv_from(tl_dtype_get((tl_dtype)c->dtype)->name));
+    tl_member_sv(w, "first_type", tl_sym(m, c->type));
+    tl_member_sv(w, "first_node", c->name ? tl_sym(m, c->name) : TL_SV(""));
+    tl_member_z(w, "dtype", tl_dtype_get((tl_dtype)c->dtype)->name);
   }
-  tl_buf_add_char(out, '}');
+  tl_put_end(w);
 }
 
 /* The mode and who chose it; what the chip did where nobody did; what its AI cores lack. */
-static void json_precision(const tl_cli *cli, const tl_module *m, tl_buf *out, bool *first) {
-  bool inner = true;
+static void json_precision(const tl_cli *cli, const tl_module *m, tl_json_writer *w) {
   bool no_mode = has_no_mode(cli);
-  tl_json_key(out, "dtypes", first);
-  tl_buf_add_char(out, '{');
-  tl_json_key(out, "mode", &inner);
-  tl_json_string(out, tl_sv_from(no_mode ? "" : cli->settings.options.precision->mode_name));
-  tl_json_key(out, "chip", &inner);
-  tl_json_string(out, tl_sv_from(chip_name(cli)));
-  json_count(out, m, "lowered_by_chip", &m->chip_fit.lowered, &inner);
-  json_count(out, m, "ai_cpu", &m->chip_fit.host, &inner);
-  tl_buf_add_char(out, '}');
+  tl_put_key(w, "dtypes");
+  tl_put_object(w);
+  tl_member_z(w, "mode", no_mode ? "" : cli->settings.options.precision->mode_name);
+  tl_member_z(w, "chip", chip_name(cli));
+  json_count(w, m, "lowered_by_chip", &m->chip_fit.lowered);
+  json_count(w, m, "ai_cpu", &m->chip_fit.host);
+  tl_put_end(w);
 }
 
-static void json_carried(tl_buf *out, const tl_options *o) {
+static void json_carried(tl_json_writer *w, const tl_options *o) {
   for (uint32_t i = 0; i < o->n_carried; i++) {
-    if (i)
-      tl_buf_add_z(out, ", ");
-    tl_json_string(out, o->carried[i].key);
-    tl_buf_add_z(out, ": ");
-    tl_json_string(out, o->carried[i].value);
+    tl_put_key_sv(w, o->carried[i].key);
+    tl_put_sv(w, o->carried[i].value);
   }
 }
 
 void tl_summary_json(tl_cli *cli, const tl_module *m, const tl_summary *s, const tl_output_vec *v,
                      tl_buf *out) {
-  bool first = true;
-  bool first_pass = true;
-  tl_buf_add_char(out, '{');
-  tl_json_key(out, "model", &first);
-  tl_json_string(out, tl_sv_from(cli->word));
-  tl_json_key(out, "opset", &first);
-  tl_buf_add_i64(out, m->source_opset);
-  const tl_json_count nodes[] = {{"nodes_before", s->nodes_before},
-                                 {"nodes_after", s->nodes_after},
-                                 {"nodes_npu", s->nodes_npu}};
-  tl_json_counts(out, nodes, sizeof nodes / sizeof *nodes, &first);
+  tl_json_writer writer = tl_json_to(out), *w = &writer;
+  tl_put_object(w);
+  tl_member_z(w, "model", cli->word);
+  tl_put_key(w, "opset");
+  tl_put_i64(w, m->source_opset);
+  const tl_count_member nodes[] = {{"nodes_before", s->nodes_before},
+                                   {"nodes_after", s->nodes_after},
+                                   {"nodes_npu", s->nodes_npu}};
+  tl_member_counts(w, nodes, sizeof nodes / sizeof *nodes);
   if (s->nodes_npu)
-    json_kernels(out, &s->kernels, &first);
-  json_weights(out, "weights_before", s->weights_before, &first);
-  json_weights(out, "weights_after", s->weights_after, &first);
-  const tl_json_count costs[] = {{"read_ns", s->load_ns},
-                                 {"passes_ns", s->pass_ns},
-                                 {"write_ns", s->write_ns},
-                                 {"peak_bytes", peak_bytes()},
-                                 {"graph_bytes", s->module_bytes}};
-  tl_json_counts(out, costs, sizeof costs / sizeof *costs, &first);
-  tl_json_key(out, "numerics", &first);
-  tl_json_string(out, tl_sv_from(tl_cli_get(cli, TL_OPTION_NUMERICS)));
-  json_precision(cli, m, out, &first);
-  tl_json_key(out, "passes", &first);
-  tl_buf_add_char(out, '[');
-  json_passes(out, &s->canonical, &first_pass);
-  json_passes(out, &s->npu, &first_pass);
-  tl_buf_add_char(out, ']');
-  tl_json_key(out, "outputs", &first);
-  tl_buf_add_char(out, '[');
-  json_outputs(out, v);
-  tl_buf_add_char(out, ']');
-  tl_json_key(out, "recorded", &first);
-  tl_buf_add_char(out, '{');
-  json_carried(out, &cli->settings.options);
-  tl_buf_add_char(out, '}');
+    json_kernels(w, &s->kernels);
+  json_weights(w, "weights_before", s->weights_before);
+  json_weights(w, "weights_after", s->weights_after);
+  const tl_count_member costs[] = {{"read_ns", s->load_ns},
+                                   {"passes_ns", s->pass_ns},
+                                   {"write_ns", s->write_ns},
+                                   {"peak_bytes", peak_bytes()},
+                                   {"graph_bytes", s->module_bytes}};
+  tl_member_counts(w, costs, sizeof costs / sizeof *costs);
+  tl_member_z(w, "numerics", tl_cli_get(cli, TL_OPTION_NUMERICS));
+  json_precision(cli, m, w);
+  tl_put_key(w, "passes");
+  tl_put_array(w);
+  json_passes(w, &s->canonical);
+  json_passes(w, &s->npu);
+  tl_put_end(w);
+  tl_put_key(w, "outputs");
+  tl_put_array(w);
+  json_outputs(w, v);
+  tl_put_end(w);
+  tl_put_key(w, "recorded");
+  tl_put_object(w);
+  json_carried(w, &cli->settings.options);
+  tl_put_end(w);
   const char *air = find_air(v);
   if (air) {
     tl_buf call;
     tl_buf_init(&call);
     add_atc_call(cli, air, &call);
-    tl_json_key(out, "next", &first);
-    tl_json_string(out, tl_buf_view(&call));
+    tl_member_sv(w, "next", tl_buf_view(&call));
     tl_buf_release(&call);
   }
-  tl_buf_add_z(out, "}\n");
+  tl_json_finish(w);
 }

@@ -8,7 +8,7 @@
 #include "backend/weight_files.h"
 #include "frontend/config/accelerate.h"
 #include "passes/train/step/variants.h"
-#include "tools/cli/json.h"
+#include "support/json_writer.h"
 #include "tools/convert/conversion.h"
 #include "tools/convert/init_graph.h"
 #include "tools/convert/switch_plan.h"
@@ -220,27 +220,24 @@ static tl_status add_text(variants *v, tl_buf *out) {
 }
 
 static tl_status add_json(variants *v, tl_buf *out) {
-  bool first = true;
-  tl_buf_add_char(out, '{');
+  tl_json_writer writer = tl_json_to(out), *w = &writer;
+  tl_put_object(w);
   for (int side = 0; side < N_VARIANTS; side++) {
     TL_TRY(choose(v, side));
-    tl_json_key(out, variant_names[side], &first);
+    tl_put_key(w, variant_names[side]);
+    tl_put_made(w, TL_SV("")); /* the summary itself follows */
     tl_conversion_describe(v->cli, &v->sides[side], out);
   }
-  tl_json_key(out, "plans", &first);
-  tl_buf_add_char(out, '[');
-  for (uint32_t i = 0; i < v->n_sets; i++) {
-    tl_buf_add_z(out, i ? ", " : "");
-    tl_json_string(out, tl_sv_from(v->sets[i].plan));
-  }
-  tl_buf_add_char(out, ']');
-  tl_json_key(out, "inits", &first);
-  tl_buf_add_char(out, '[');
-  for (uint32_t i = 0; i < v->inits.n; i++) {
-    tl_buf_add_z(out, i ? ", " : "");
-    tl_json_string(out, tl_sv_from(v->inits.at[i].path));
-  }
-  tl_buf_add_z(out, "]}\n");
+  tl_put_key(w, "plans");
+  tl_put_array(w);
+  for (uint32_t i = 0; i < v->n_sets; i++)
+    tl_put_z(w, v->sets[i].plan);
+  tl_put_end(w);
+  tl_put_key(w, "inits");
+  tl_put_array(w);
+  for (uint32_t i = 0; i < v->inits.n; i++)
+    tl_put_z(w, v->inits.at[i].path);
+  tl_json_finish(w);
   return TL_OK;
 }
 

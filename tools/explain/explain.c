@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "passes/ub/chain.h"
-#include "tools/cli/json.h"
+#include "support/json_writer.h"
 #include "tools/convert/pipeline.h"
 #include "tools/convert/summary.h"
 #include "tools/explain/page.h"
@@ -156,60 +156,53 @@ static void add_text(const explanation *x, tl_buf *out) {
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-static void add_json_event(tl_buf *out, const event *e) {
+static void add_json_event(tl_json_writer *w, const event *e) {
   const tl_fusion_remark *f = &e->f;
-  bool first = true;
-  tl_buf_add_z(out, "\n  {");
-  tl_json_key(out, "rule", &first);
-  tl_json_string(out, f->rule);
-  tl_json_key(out, "effect", &first);
-  tl_buf_add_z(out, f->code ? "false" : "true");
-  tl_json_key(out, "node", &first);
-  tl_json_string(out, e->node);
+  tl_json_line(w, 2);
+  tl_put_object(w);
+  tl_member_sv(w, "rule", f->rule);
+  tl_member_bool(w, "effect", !f->code);
+  tl_member_sv(w, "node", e->node);
   if (f->code) {
-    tl_json_key(out, "why_not", &first);
-    tl_json_string(out, tl_sv_from(f->code));
-    tl_json_key(out, "reason", &first);
-    tl_json_string(out, tl_sv_from(f->reason));
+    tl_member_z(w, "why_not", f->code);
+    tl_member_z(w, "reason", f->reason);
   } else {
-    tl_json_key(out, f->scope ? "fusion_scope" : "made", &first);
+    tl_put_key(w, f->scope ? "fusion_scope" : "made");
     if (f->scope)
-      tl_buf_add_i64(out, f->scope);
+      tl_put_i64(w, f->scope);
     else
-      tl_json_string(out, f->made);
+      tl_put_sv(w, f->made);
     if (f->scope)
-      tl_json_counts(out, &(tl_json_count){"saved_bytes", f->saved}, 1, &first);
+      tl_member_u64(w, "saved_bytes", f->saved);
   }
-  tl_json_key(out, "pattern_nodes", &first);
-  tl_buf_add_u64(out, f->wanted);
-  tl_json_key(out, "nodes", &first);
-  for (uint32_t i = 0; i < f->n_nodes; i++) {
-    tl_buf_add_z(out, i ? ", " : "[");
-    tl_json_string(out, f->nodes[i]);
-  }
-  tl_buf_add_z(out, f->n_nodes ? "]}" : "[]}");
+  tl_member_u64(w, "pattern_nodes", f->wanted);
+  tl_put_key(w, "nodes");
+  tl_put_array(w);
+  for (uint32_t i = 0; i < f->n_nodes; i++)
+    tl_put_sv(w, f->nodes[i]);
+  tl_put_end(w);
+  tl_put_end(w);
 }
 
 static void add_json(const explanation *x, tl_buf *out) {
-  tl_buf_add_char(out, '[');
+  tl_json_writer writer = tl_json_to(out), *w = &writer;
+  tl_put_array(w);
   for (uint32_t i = 0; i < x->events.n;) {
     uint32_t fused;
     uint32_t start = i, end = pass_end(x, i, &fused);
-    bool first = true;
-    tl_buf_add_z(out, i ? ",\n {" : "\n {");
-    tl_json_key(out, "pass", &first);
-    tl_json_string(out, x->events.at[i].f.fusion);
-    tl_json_key(out, done_word(x), &first);
-    tl_buf_add_u64(out, fused);
-    tl_json_key(out, "not", &first);
-    tl_buf_add_u64(out, end - i - fused);
-    tl_json_key(out, "events", &first);
-    tl_buf_add_char(out, '[');
+    tl_json_line(w, 1);
+    tl_put_object(w);
+    tl_member_sv(w, "pass", x->events.at[i].f.fusion);
+    tl_member_u64(w, done_word(x), fused);
+    tl_member_u64(w, "not", end - i - fused);
+    tl_put_key(w, "events");
+    tl_put_array(w);
     for (; i < end; i++) {
       tl_buf_add_z(out, i > start ? "," : "");
-      add_json_event(out, &x->events.at[i]);
+      add_json_event(w, &x->events.at[i]);
     }
-    tl_buf_add_z(out, "]}");
+    tl_put_end(w);
+    tl_put_end(w);
   }
   tl_buf_add_z(out, x->events.n ? "\n]\n" : "]\n");
 }

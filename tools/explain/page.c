@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/explain/page.h"
 
-#include "tools/cli/json.h"
+#include "support/json_writer.h"
 #include "tools/cli/output.h"
 #include "tools/explain/explain.h"
 #include "tools/explain/precision.h"
@@ -24,41 +24,42 @@ static void add_data(tl_buf *out, const tl_buf *json) {
       tl_buf_add_char(out, json->p[i]);
 }
 
-static void add_passes(tl_buf *out, const tl_pipeline_report *r) {
+static void add_passes(tl_json_writer *w, const tl_pipeline_report *r) {
   for (uint32_t i = 0; i < r->n; i++) {
-    bool first = true;
-    tl_buf_add_z(out, i ? ",\n {" : "\n {");
-    tl_json_key(out, "pass", &first);
-    tl_json_string(out, tl_sv_from(r->at[i].row->name));
-    const tl_json_count counts[] = {{"rewrites", r->at[i].changed},
-                                    {"nodes_before", r->at[i].nodes_before},
-                                    {"nodes_after", r->at[i].nodes_after}};
-    tl_json_counts(out, counts, sizeof counts / sizeof *counts, &first);
-    tl_buf_add_char(out, '}');
+    tl_json_line(w, 1);
+    tl_put_object(w);
+    tl_member_z(w, "pass", r->at[i].row->name);
+    const tl_count_member counts[] = {{"rewrites", r->at[i].changed},
+                                      {"nodes_before", r->at[i].nodes_before},
+                                      {"nodes_after", r->at[i].nodes_after}};
+    tl_member_counts(w, counts, sizeof counts / sizeof *counts);
+    tl_put_end(w);
   }
 }
 
 static void add_json(const page *x, tl_buf *out) {
+  tl_json_writer writer = tl_json_to(out), *w = &writer;
   const tl_pipeline_report *r = &x->report;
-  bool first = true;
-  const tl_json_count nodes[] = {{"nodes_before", r->n ? r->at[0].nodes_before : 0},
-                                 {"nodes_after", r->n ? r->at[r->n - 1].nodes_after : 0}};
-  tl_buf_add_char(out, '{');
-  tl_json_key(out, "model", &first);
-  tl_json_string(out, tl_sv_from(x->cli->word));
-  tl_json_key(out, "chip", &first);
-  tl_json_string(out, tl_sv_from(tl_options_chip(&x->cli->settings.options)->name));
-  tl_json_counts(out, nodes, sizeof nodes / sizeof *nodes, &first);
-  tl_json_key(out, "passes", &first);
-  tl_buf_add_char(out, '[');
-  add_passes(out, r);
-  tl_buf_add_z(out, "],\n\"fusion\": ");
-  tl_buf_add_sv(out, tl_buf_view(&x->fusion));
-  tl_buf_add_z(out, ",\n\"expand\": ");
-  tl_buf_add_sv(out, tl_buf_view(&x->expand));
-  tl_buf_add_z(out, ",\n\"precision\": ");
-  tl_buf_add_sv(out, x->precision.n ? tl_buf_view(&x->precision) : TL_SV("null"));
-  tl_buf_add_char(out, '}');
+  const tl_count_member nodes[] = {{"nodes_before", r->n ? r->at[0].nodes_before : 0},
+                                   {"nodes_after", r->n ? r->at[r->n - 1].nodes_after : 0}};
+  tl_put_object(w);
+  tl_member_z(w, "model", x->cli->word);
+  tl_member_z(w, "chip", tl_options_chip(&x->cli->settings.options)->name);
+  tl_member_counts(w, nodes, sizeof nodes / sizeof *nodes);
+  tl_put_key(w, "passes");
+  tl_put_array(w);
+  add_passes(w, r);
+  tl_put_end(w);
+  tl_json_line(w, 0);
+  tl_put_key(w, "fusion");
+  tl_put_made(w, tl_buf_view(&x->fusion));
+  tl_json_line(w, 0);
+  tl_put_key(w, "expand");
+  tl_put_made(w, tl_buf_view(&x->expand));
+  tl_json_line(w, 0);
+  tl_put_key(w, "precision");
+  tl_put_made(w, x->precision.n ? tl_buf_view(&x->precision) : TL_SV("null"));
+  tl_put_end(w);
 }
 
 static tl_status gather(page *x) {

@@ -6,7 +6,7 @@
 #include "ir/ops_gen.h"
 #include "ir/tensor_count.h"
 #include "support/map.h"
-#include "tools/cli/json.h"
+#include "support/json_writer.h"
 #include "tools/explain/decision.h"
 
 /* A value that somebody wants in another dtype than it has. */
@@ -39,11 +39,12 @@ typedef struct view {
   const char *node; /* --node, NULL: all */
   const char *type; /* --type, NULL: all */
   bool json;
-  bool first_node;
-  bool first_cancelled;
-  tl_buf nodes;
+  tl_buf nodes; /* text, or a JSON array */
   tl_buf casts;
   tl_buf cancelled;
+  tl_json_writer node_writer;
+  tl_json_writer cast_writer;
+  tl_json_writer cancelled_writer;
   cast_vec wanted;
   tl_map wanted_index;
   summary sum;
@@ -129,14 +130,12 @@ static void add_slot_text(view *x, const tl_precision_slot *s, const char *port,
 }
 
 /* What the policy of ranges knows of a value: an end that it does not know is null. */
-static void add_interval(view *x, tl_value_id v, bool *first) {
+static void add_interval(const view *x, tl_json_writer *w, tl_value_id v) {
   const tl_interval *r = x->d->ranges ? &x->d->ranges[v] : NULL;
   if (!r || (isinf(r->low) && isinf(r->high)))
     return;
-  tl_json_key(&x->nodes, "least", first);
-  tl_json_number(&x->nodes, r->low);
-  tl_json_key(&x->nodes, "greatest", first);
-  tl_json_number(&x->nodes, r->high);
+  tl_member_f64(w, "least", r->low);
+  tl_member_f64(w, "greatest", r->high);
 }
 
 /* Where a slot is: an operand or a result of a node. */
@@ -148,37 +147,28 @@ typedef struct slot_place {
 
 static void add_slot_json(view *x, const tl_precision_slot *s, slot_place at, tl_value_id v,
                           const char *why) {
-  tl_buf *out = &x->nodes;
-  bool first = true;
+  tl_json_writer *w = &x->node_writer;
   tl_buf text;
   tl_buf_init(&text);
-  tl_buf_add_z(out, "{");
-  tl_json_key(out, at.output ? "output" : "input", &first);
-  tl_buf_add_u64(out, at.index);
-  tl_json_key(out, "port", &first);
-  tl_json_string(out, tl_sv_from(at.port));
-  tl_json_key(out, "value", &first);
-  tl_json_string(out, tl_value_name(x->m, v));
-  tl_json_key(out, "original", &first);
-  tl_json_string(out, tl_sv_from(dtype_name(s->original)));
-  tl_json_key(out, "chosen", &first);
-  tl_json_string(out, tl_sv_from(dtype_name(s->chosen)));
-  tl_json_key(out, "rule", &first);
-  tl_json_string(out, tl_sv_from(tl_precision_rule_name((tl_precision_rule)s->rule)));
+  tl_put_object(w);
+  tl_member_u64(w, at.output ? "output" : "input", at.index);
+  tl_member_z(w, "port", at.port);
+  tl_member_sv(w, "value", tl_value_name(x->m, v));
+  tl_member_z(w, "original", dtype_name(s->original));
+  tl_member_z(w, "chosen", dtype_name(s->chosen));
+  tl_member_z(w, "rule", tl_precision_rule_name((tl_precision_rule)s->rule));
   if (s->from) {
-    tl_json_key(out, "follows", &first);
-    tl_json_string(out, tl_value_name(x->m, s->from));
+    tl_member_sv(w, "follows", tl_value_name(x->m, s->from));
   }
-  add_interval(x, v, &first);
+  add_interval(x, w, v);
   add_reason(x, &text, s, at.output, why);
-  tl_json_key(out, "reason", &first);
-  tl_json_string(out, tl_buf_view(&text));
-  tl_buf_add_z(out, "}");
+  tl_member_sv(w, "reason", tl_buf_view(&text));
+  tl_put_end(w);
   x->no_memory = x->no_memory || text.failed;
   tl_buf_release(&text);
 }
 
-static void add_slot(view *x, tl_node_id n, bool output, uint32_t index, bool *first) {
+static void add_slot(view *x, tl_node_id n, bool output, uint32_t index) {
   const tl_node *node = tl_node_get(x->m, n);
   tl_value_id v = output ? node->results + index : tl_operand(x->m, n, index);
   const tl_precision_slot *s = output ? &x->d->values[v] : &x->d->uses[node->operands + index];
@@ -189,8 +179,7 @@ static void add_slot(view *x, tl_node_id n, bool output, uint32_t index, bool *f
     add_slot_text(x, s, port, output, x->d->nodes[n].why);
     return;
   }
-  tl_buf_add_z(&x->nodes, *first ? "\n    " : ",\n    ");
-  *first = false;
+  tl_json_line(&x->node_writer, 4);
   add_slot_json(x, s, (slot_place){port, output, index}, v, x->d->nodes[n].why);
 }
 
@@ -212,33 +201,26 @@ static void add_head_text(view *x, tl_node_id n) {
 }
 
 static void add_head_json(view *x, tl_node_id n) {
+  tl_json_writer *w = &x->node_writer;
   const tl_precision_choice *c = &x->d->nodes[n];
-  tl_buf *out = &x->nodes;
-  bool first = true;
-  tl_buf_add_z(out, x->first_node ? "\n  {" : ",\n  {");
-  x->first_node = false;
-  tl_json_key(out, "node", &first);
-  tl_json_string(out, label(x, n));
-  tl_json_key(out, "op", &first);
-  tl_json_string(out, tl_op_name(x->m, tl_node_get(x->m, n)->op));
-  tl_json_key(out, "judged", &first);
-  tl_json_string(out, c->form ? c->form->type : TL_SV(""));
+  tl_json_line(w, 2);
+  tl_put_object(w);
+  tl_member_sv(w, "node", label(x, n));
+  tl_member_sv(w, "op", tl_op_name(x->m, tl_node_get(x->m, n)->op));
+  tl_member_sv(w, "judged", c->form ? c->form->type : TL_SV(""));
   if (c->form && c->form->type.n) {
-    tl_json_key(out, "colour", &first);
-    tl_json_string(out, tl_sv_from(tl_op_colour_name((tl_op_colour)c->colour)));
+    tl_member_z(w, "colour", tl_op_colour_name((tl_op_colour)c->colour));
   }
   if (c->form && c->column >= 0) {
     tl_buf text;
     tl_buf_init(&text);
     add_signature(&text, c);
-    tl_json_key(out, "column", &first);
-    tl_buf_add_u64(out, (uint64_t)c->column);
-    tl_json_key(out, "signature", &first);
-    tl_json_string(out, tl_buf_view(&text));
+    tl_member_u64(w, "column", (uint64_t)c->column);
+    tl_member_sv(w, "signature", tl_buf_view(&text));
     tl_buf_release(&text);
   }
-  tl_json_key(out, "tensors", &first);
-  tl_buf_add_z(out, "[");
+  tl_put_key(w, "tensors");
+  tl_put_array(w);
 }
 
 static bool is_float(unsigned d) { return tl_dtype_is_float((tl_dtype)d); }
@@ -267,17 +249,18 @@ static bool is_wanted(const view *x, tl_node_id n) {
 
 static void add_node(view *x, tl_node_id n) {
   const tl_node *node = tl_node_get(x->m, n);
-  bool first = true;
   if (x->json)
     add_head_json(x, n);
   else
     add_head_text(x, n);
   for (uint32_t i = 0; i < node->n_operands; i++)
-    add_slot(x, n, false, i, &first);
+    add_slot(x, n, false, i);
   for (uint32_t i = 0; i < node->n_results; i++)
-    add_slot(x, n, true, i, &first);
-  if (x->json)
-    tl_buf_add_z(&x->nodes, "]}");
+    add_slot(x, n, true, i);
+  if (x->json) {
+    tl_put_end(&x->node_writer);
+    tl_put_end(&x->node_writer);
+  }
 }
 
 /* ---- what it amounts to ---------------------------------------------------------------------- */
@@ -363,26 +346,21 @@ static void add_cast_text(view *x, const wanted_cast *c, const tl_float_counts *
 }
 
 static void add_cast_json(view *x, const wanted_cast *c, const tl_float_counts *k) {
-  tl_buf *out = &x->casts;
-  bool first = true;
-  tl_buf_add_z(out, c == x->wanted.at ? "\n  {" : ",\n  {");
-  tl_json_key(out, "value", &first);
-  tl_json_string(out, tl_value_name(x->m, c->value));
-  tl_json_key(out, "constant", &first);
-  tl_buf_add_z(out, k ? "true" : "false");
-  tl_json_key(out, "from", &first);
-  tl_json_string(out, tl_sv_from(dtype_name(x->d->values[c->value].chosen)));
-  tl_json_key(out, "to", &first);
-  tl_json_string(out, tl_sv_from(dtype_name(c->dtype)));
-  tl_json_key(out, "for", &first);
-  tl_json_string(out, label(x, c->consumer));
-  tl_json_counts(out, &(tl_json_count){"consumers", c->n_consumers}, 1, &first);
-  const tl_json_count lost[] = {{"out_of_range", k ? k->over + k->infinite : 0},
-                                {"become_zero", k ? k->flushed : 0},
-                                {"subnormal", k ? k->subnormal : 0}};
+  tl_json_writer *w = &x->cast_writer;
+  tl_json_line(w, 2);
+  tl_put_object(w);
+  tl_member_sv(w, "value", tl_value_name(x->m, c->value));
+  tl_member_bool(w, "constant", k);
+  tl_member_z(w, "from", dtype_name(x->d->values[c->value].chosen));
+  tl_member_z(w, "to", dtype_name(c->dtype));
+  tl_member_sv(w, "for", label(x, c->consumer));
+  tl_member_u64(w, "consumers", c->n_consumers);
+  const tl_count_member lost[] = {{"out_of_range", k ? k->over + k->infinite : 0},
+                                  {"become_zero", k ? k->flushed : 0},
+                                  {"subnormal", k ? k->subnormal : 0}};
   if (k)
-    tl_json_counts(out, lost, sizeof lost / sizeof *lost, &first);
-  tl_buf_add_char(out, '}');
+    tl_member_counts(w, lost, sizeof lost / sizeof *lost);
+  tl_put_end(w);
 }
 
 static void look_at_casts(view *x) {
@@ -439,22 +417,19 @@ static void look(void *user, tl_module *m, const tl_precision *d) {
 
 static void hear(void *user, const tl_remark *r) {
   view *x = user;
-  tl_buf *out = &x->cancelled;
-  bool first = true;
+  tl_json_writer *w = &x->cancelled_writer;
   if (strcmp(r->pass, "cast-motion") != 0 || !r->applied)
     return;
   x->sum.cancelled++;
   if (!x->json) {
-    tl_buf_printf(out, "  gone     `%.*s`: %s\n", TL_SV_ARG(r->node), r->message);
+    tl_buf_printf(&x->cancelled, "  gone     `%.*s`: %s\n", TL_SV_ARG(r->node), r->message);
     return;
   }
-  tl_buf_add_z(out, x->first_cancelled ? "\n  {" : ",\n  {");
-  x->first_cancelled = false;
-  tl_json_key(out, "node", &first);
-  tl_json_string(out, r->node);
-  tl_json_key(out, "reason", &first);
-  tl_json_string(out, tl_sv_from(r->message));
-  tl_buf_add_char(out, '}');
+  tl_json_line(w, 2);
+  tl_put_object(w);
+  tl_member_sv(w, "node", r->node);
+  tl_member_z(w, "reason", r->message);
+  tl_put_end(w);
 }
 
 /* ---- printing -------------------------------------------------------------------------------- */
@@ -487,33 +462,36 @@ static void add_text(view *x, tl_buf *out) {
                 (long long)s->weights_saved, (long long)s->values_saved);
 }
 
-static void add_signed(tl_buf *out, const char *key, int64_t v, bool *first) {
-  tl_json_key(out, key, first);
-  tl_buf_printf(out, "%lld", (long long)v);
+static void add_list(tl_json_writer *w, const char *key, tl_json_writer *list) {
+  tl_put_end(list);
+  tl_json_line(w, 1);
+  tl_put_key(w, key);
+  tl_put_made(w, tl_buf_view(list->out));
 }
 
 static void add_json(view *x, tl_buf *out) {
   const summary *s = &x->sum;
-  bool first = true;
-  tl_buf_add_z(out, "{\"version\": 1, \"mode\": ");
-  tl_json_string(out, tl_sv_from(mode_of(x)));
-  tl_buf_add_z(out, ", \"chip\": ");
-  tl_json_string(out, tl_sv_from(tl_options_chip(&x->cli->settings.options)->name));
-  tl_buf_add_z(out, ",\n \"nodes\": [");
-  tl_buf_add_sv(out, tl_buf_view(&x->nodes));
-  tl_buf_add_z(out, "],\n \"casts\": [");
-  tl_buf_add_sv(out, tl_buf_view(&x->casts));
-  tl_buf_add_z(out, "],\n \"motion\": [");
-  tl_buf_add_sv(out, tl_buf_view(&x->cancelled));
-  tl_buf_add_z(out, "],\n \"summary\": {");
-  const tl_json_count counts[] = {{"nodes", s->nodes},         {"lowered", s->lowered},
-                                  {"casts", s->casts},         {"motions", s->cancelled},
-                                  {"constants", s->constants}, {"out_of_range", s->clamped},
-                                  {"become_zero", s->flushed}, {"subnormal", s->subnormal}};
-  tl_json_counts(out, counts, sizeof counts / sizeof *counts, &first);
-  add_signed(out, "constant_bytes_saved", s->weights_saved, &first);
-  add_signed(out, "result_bytes_saved", s->values_saved, &first);
-  tl_buf_add_z(out, "}}\n");
+  tl_json_writer writer = tl_json_to(out), *w = &writer;
+  tl_put_object(w);
+  tl_member_u64(w, "version", 1);
+  tl_member_z(w, "mode", mode_of(x));
+  tl_member_z(w, "chip", tl_options_chip(&x->cli->settings.options)->name);
+  add_list(w, "nodes", &x->node_writer);
+  add_list(w, "casts", &x->cast_writer);
+  add_list(w, "motion", &x->cancelled_writer);
+  tl_json_line(w, 1);
+  tl_put_key(w, "summary");
+  tl_put_object(w);
+  const tl_count_member counts[] = {{"nodes", s->nodes},         {"lowered", s->lowered},
+                                    {"casts", s->casts},         {"motions", s->cancelled},
+                                    {"constants", s->constants}, {"out_of_range", s->clamped},
+                                    {"become_zero", s->flushed}, {"subnormal", s->subnormal}};
+  tl_member_counts(w, counts, sizeof counts / sizeof *counts);
+  tl_put_key(w, "constant_bytes_saved");
+  tl_put_i64(w, s->weights_saved);
+  tl_put_key(w, "result_bytes_saved");
+  tl_put_i64(w, s->values_saved);
+  tl_json_finish(w);
 }
 
 static void release(view *x) {
@@ -541,12 +519,19 @@ bool tl_cli_asks_precision(const tl_cli *cli) {
 
 static tl_status explain(tl_cli *cli, bool json, tl_buf *out) {
   view x = {.cli = cli, .json = json};
-  x.first_node = x.first_cancelled = true;
   x.node = tl_cli_has(cli, TL_OPTION_EXPLAIN_NODE) ? tl_cli_get(cli, TL_OPTION_EXPLAIN_NODE) : NULL;
   x.type = tl_cli_has(cli, TL_OPTION_EXPLAIN_TYPE) ? tl_cli_get(cli, TL_OPTION_EXPLAIN_TYPE) : NULL;
   tl_buf_init(&x.nodes);
   tl_buf_init(&x.casts);
   tl_buf_init(&x.cancelled);
+  x.node_writer = tl_json_to(&x.nodes);
+  x.cast_writer = tl_json_to(&x.casts);
+  x.cancelled_writer = tl_json_to(&x.cancelled);
+  if (json) {
+    tl_put_array(&x.node_writer);
+    tl_put_array(&x.cast_writer);
+    tl_put_array(&x.cancelled_writer);
+  }
   tl_status status = run(&x);
   if (status == TL_OK && json)
     add_json(&x, out);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "tools/cli/json.h"
+#include "support/json_writer.h"
 #include "tools/explain/decision.h"
 #include "tools/run/value_files.h"
 
@@ -100,32 +100,26 @@ static bool is_edited(const tl_precision_config *c, tl_sv type) {
   return false;
 }
 
-static void add_type(tl_buf *out, tl_sv type, uint32_t *n) {
-  tl_buf_add_z(out, (*n)++ ? ", " : "[");
-  tl_json_string(out, type);
+static void add_type(tl_json_writer *w, const char *key, tl_sv type, uint32_t *n) {
+  if ((*n)++ == 0) {
+    tl_put_key(w, key);
+    tl_put_array(w);
+  }
+  tl_put_sv(w, type);
 }
 
-/* One of the six arrays, as "key": [...]; false, and nothing added, when it is empty. */
-static bool add_array(const suggestion *s, tl_buf *out, const char *key, uint8_t edit,
-                      bool *first) {
+/* One of the six arrays, as "key": [...]; nothing when it is empty. */
+static void add_array(const suggestion *s, tl_json_writer *w, const char *key, uint8_t edit) {
   const tl_precision_config *c = &s->cli->settings.precision;
   uint32_t n = 0;
-  tl_buf types;
-  tl_buf_init(&types);
   for (uint32_t i = 0; i < c->n_mix; i++) /* line 0: an entry of --amp-level, not of the file */
     if (c->mix[i].line && (edits_now(s, &c->mix[i]) & edit))
-      add_type(&types, c->mix[i].type, &n);
+      add_type(w, key, c->mix[i].type, &n);
   for (uint32_t i = 0; edit == TL_MIX_ADD_BLACK && i < s->found.n; i++)
     if (!is_edited(c, s->found.at[i].type))
-      add_type(&types, s->found.at[i].type, &n);
-  if (n) {
-    tl_json_key(out, key, first);
-    tl_buf_add_sv(out, tl_buf_view(&types));
-    tl_buf_add_char(out, ']');
-  }
-  out->failed = out->failed || types.failed;
-  tl_buf_release(&types);
-  return n > 0;
+      add_type(w, key, s->found.at[i].type, &n);
+  if (n)
+    tl_put_end(w);
 }
 
 static void add_json(const suggestion *s, tl_buf *out) {
@@ -136,20 +130,29 @@ static void add_json(const suggestion *s, tl_buf *out) {
   } lists[] = {{"black-list", TL_MIX_ADD_BLACK, TL_MIX_REMOVE_BLACK},
                {"white-list", TL_MIX_ADD_WHITE, TL_MIX_REMOVE_WHITE},
                {"gray-list", TL_MIX_ADD_GRAY, TL_MIX_REMOVE_GRAY}};
-  const char *before = "{\n  ";
+  tl_json_writer w = tl_json_to(out);
+  bool any = false;
+  tl_put_object(&w);
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
     tl_buf list;
-    bool first = true;
     tl_buf_init(&list);
-    bool any = add_array(s, &list, "to-add", lists[i].add, &first);
-    any = add_array(s, &list, "to-remove", lists[i].remove, &first) || any;
-    if (any)
-      tl_buf_printf(out, "%s\"%s\": {%s}", before, lists[i].name, list.p ? list.p : "");
-    before = any ? ",\n  " : before;
+    tl_json_writer inner = tl_json_to(&list);
+    tl_put_object(&inner);
+    add_array(s, &inner, "to-add", lists[i].add);
+    add_array(s, &inner, "to-remove", lists[i].remove);
+    tl_put_end(&inner);
+    if (!tl_sv_is(tl_buf_view(&list), "{}")) {
+      tl_json_line(&w, 2);
+      tl_put_key(&w, lists[i].name);
+      tl_put_made(&w, tl_buf_view(&list));
+      any = true;
+    }
     out->failed = out->failed || list.failed;
     tl_buf_release(&list);
   }
-  tl_buf_add_z(out, *before == '{' ? "{}\n" : "\n}\n");
+  if (any)
+    tl_json_line(&w, 0);
+  tl_json_finish(&w);
 }
 
 static void add_text(const suggestion *s, tl_buf *out) {

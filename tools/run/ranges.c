@@ -2,7 +2,6 @@
 /* Ranges of all tensors of a run. */
 #include "tools/run/ranges.h"
 
-#include "tools/cli/json.h"
 #include "tools/run/value_text.h"
 
 bool tl_ranges_init(tl_ranges *r, const tl_module *m) {
@@ -47,41 +46,48 @@ void tl_ranges_note(tl_ranges *r, tl_value_id v, const tl_host *value) {
   merge(&range->numbers, &numbers);
 }
 
-static void add_numbers(tl_buf *out, const tl_numbers *n) {
-  static const char *const keys[] = {"min", "max", "mean", "absmax"};
-  const double numbers[] = {n->min, n->max, n->mean, n->absmax};
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-    tl_buf_printf(out, ", \"%s\": ", keys[i]);
-    tl_json_number(out, numbers[i]);
-  }
-  tl_buf_printf(out, ", \"elements\": %llu, \"nan\": %llu, \"inf\": %llu}",
-                (unsigned long long)n->n, (unsigned long long)n->nan, (unsigned long long)n->inf);
+static void add_numbers(tl_json_writer *w, const tl_numbers *n) {
+  tl_member_f64(w, "min", n->min);
+  tl_member_f64(w, "max", n->max);
+  tl_member_f64(w, "mean", n->mean);
+  tl_member_f64(w, "absmax", n->absmax);
+  tl_member_u64(w, "elements", n->n);
+  tl_member_u64(w, "nan", n->nan);
+  tl_member_u64(w, "inf", n->inf);
 }
 
 void tl_ranges_json(const tl_ranges *r, const tl_module *m, tl_buf *out) {
+  tl_json_writer writer = tl_json_to(out), *w = &writer;
   out->failed = out->failed || r->failed;
-  tl_buf_add_z(out, "{\"tensors\": [");
+  tl_put_object(w);
+  tl_put_key(w, "tensors");
+  tl_put_array(w);
   for (uint32_t i = 0; i < r->seen.n; i++) {
     const tl_range *range = &r->at[r->seen.at[i]];
-    tl_buf_add_z(out, i ? ",\n {\"name\": " : "\n {\"name\": ");
-    tl_json_string(out, tl_value_name(m, r->seen.at[i]));
-    tl_buf_printf(out, ", \"dtype\": \"%s\", \"times\": %llu",
-                  tl_dtype_get((tl_dtype)range->dtype)->name, (unsigned long long)range->times);
-    add_numbers(out, &range->numbers);
+    tl_json_line(w, 1);
+    tl_put_object(w);
+    tl_member_sv(w, "name", tl_value_name(m, r->seen.at[i]));
+    tl_member_z(w, "dtype", tl_dtype_get((tl_dtype)range->dtype)->name);
+    tl_member_u64(w, "times", range->times);
+    add_numbers(w, &range->numbers);
+    tl_put_end(w);
   }
-  tl_buf_add_z(out, "\n]}\n");
+  tl_json_line(w, 0);
+  tl_json_finish(w);
 }
 
-void tl_range_json(tl_buf *out, tl_sv name, const tl_host *value) {
+void tl_range_json(tl_json_writer *w, tl_sv name, const tl_host *value) {
   tl_numbers numbers;
+  tl_buf type;
+  tl_buf_init(&type);
   tl_describe(value, &numbers);
-  tl_buf_add_z(out, "{\"name\": ");
-  tl_json_string(out, name);
-  tl_buf_add_z(out, ", \"type\": \"");
-  tl_add_type(out, value);
-  tl_buf_add_char(out, '"');
+  tl_add_type(&type, value);
+  tl_put_object(w);
+  tl_member_sv(w, "name", name);
+  tl_member_sv(w, "type", tl_buf_view(&type));
   if (tl_is_numeric(value))
-    add_numbers(out, &numbers);
-  else
-    tl_buf_add_char(out, '}');
+    add_numbers(w, &numbers);
+  tl_put_end(w);
+  w->out->failed = w->out->failed || type.failed;
+  tl_buf_release(&type);
 }

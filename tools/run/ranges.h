@@ -3,6 +3,7 @@
 #ifndef TL_TOOLS_RUN_RANGES_H
 #define TL_TOOLS_RUN_RANGES_H
 
+#include "support/json_writer.h"
 #include "tools/run/compare.h"
 
 typedef struct tl_range {
@@ -26,6 +27,6 @@ void tl_ranges_note(tl_ranges *r, tl_value_id v, const tl_host *value);
 void tl_ranges_json(const tl_ranges *r, const tl_module *m, tl_buf *out);
 
 /* Adds one value as {"name": ..., "type": ..., "min": ...}. */
-void tl_range_json(tl_buf *out, tl_sv name, const tl_host *value);
+void tl_range_json(tl_json_writer *w, tl_sv name, const tl_host *value);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tailor run: evaluates a model. */
 #include "backend/value/value.h"
-#include "tools/cli/json.h"
+#include "support/json_writer.h"
 #include "tools/convert/summary.h"
 #include "tools/run/compare.h"
 #include "tools/run/inputs.h"
@@ -19,6 +19,7 @@ typedef struct run {
   tl_value_files files;
   tl_ranges ranges;
   tl_buf index; /* of dumped tensors */
+  tl_json_writer index_writer;
   tl_buf note;
   uint64_t nanoseconds;
 } run;
@@ -34,10 +35,9 @@ static tl_status dump(run *r, const tl_module *m, tl_value_id v, const tl_host *
   const char *file = tl_value_files_name(&r->files, name, npy ? "npy" : "pb");
   if (!file)
     return tl_fail_memory(&r->cli->diag, TL_NOWHERE);
-  tl_buf_add_z(&r->index, r->index.n ? ",\n  " : "{\n  ");
-  tl_json_string(&r->index, tl_sv_from(file));
-  tl_buf_add_z(&r->index, ": ");
-  tl_json_string(&r->index, name);
+  tl_json_line(&r->index_writer, 2);
+  tl_put_key(&r->index_writer, file);
+  tl_put_sv(&r->index_writer, name);
   return tl_value_files_write(&r->files, tl_cli_get(r->cli, TL_OPTION_DUMP_TENSORS), file, m, v,
                               value);
 }
@@ -55,7 +55,9 @@ static tl_status write_index(run *r) {
   tl_buf path;
   tl_buf_init(&path);
   tl_buf_printf(&path, "%s/index.json", tl_cli_get(r->cli, TL_OPTION_DUMP_TENSORS));
-  tl_buf_add_z(&r->index, r->index.n ? "\n}\n" : "{}\n");
+  if (r->index.n > 1)
+    tl_json_line(&r->index_writer, 0);
+  tl_json_finish(&r->index_writer);
   tl_status status = path.failed ? tl_fail_memory(&r->cli->diag, TL_NOWHERE)
                                  : tl_value_files_text(&r->files, path.p, &r->index);
   tl_buf_release(&path);
@@ -133,21 +135,17 @@ static void print_text(run *r, tl_buf *out) {
 }
 
 static void print_json(run *r, tl_buf *out) {
-  bool first = true;
-  tl_buf_add_char(out, '{');
-  tl_json_key(out, "outputs", &first);
-  for (uint32_t i = 0; i < r->outputs.n; i++) {
-    tl_buf_add_z(out, i ? ", " : "[");
-    tl_range_json(out, output_name(r, i), r->outputs.at[i]);
-  }
-  tl_buf_add_z(out, r->outputs.n ? "]" : "[]");
-  tl_json_key(out, "note", &first);
-  tl_json_string(out, tl_buf_view(&r->note));
-  tl_json_key(out, "nanoseconds", &first);
-  tl_buf_add_u64(out, r->nanoseconds);
-  tl_json_key(out, "peak_bytes", &first);
-  tl_buf_add_u64(out, r->e.heap.peak);
-  tl_buf_add_z(out, "}\n");
+  tl_json_writer w = tl_json_to(out);
+  tl_put_object(&w);
+  tl_put_key(&w, "outputs");
+  tl_put_array(&w);
+  for (uint32_t i = 0; i < r->outputs.n; i++)
+    tl_range_json(&w, output_name(r, i), r->outputs.at[i]);
+  tl_put_end(&w);
+  tl_member_sv(&w, "note", tl_buf_view(&r->note));
+  tl_member_u64(&w, "nanoseconds", r->nanoseconds);
+  tl_member_u64(&w, "peak_bytes", r->e.heap.peak);
+  tl_json_finish(&w);
 }
 
 static tl_status print(run *r) {
@@ -218,6 +216,8 @@ tl_status tl_command_run(tl_cli *cli) {
   TL_TRY(check_options(cli));
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
   tl_value_files_init(&r.files, cli);
+  r.index_writer = tl_json_to(&r.index);
+  tl_put_object(&r.index_writer);
   tl_status status = tl_evaluation_init(&r.e, cli);
   if (status == TL_OK)
     status = run_model(&r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What simulated steps showed. */
-#include "tools/cli/json.h"
+#include "support/json_writer.h"
 #include "tools/run/value_text.h"
 #include "tools/simulate/simulate.h"
 
@@ -95,48 +95,43 @@ void tl_sim_text(const tl_simulation *s, tl_buf *out) {
 }
 
 void tl_sim_json(const tl_simulation *s, tl_buf *out) {
-  tl_buf_printf(out,
-                "{\"equal\": %s, \"ranks\": %u, \"steps\": %u, \"skipped\": %u,\n "
-                "\"ranks_identical\": %s, \"states_broadcast\": %u, \"loss\": ",
-                tl_sim_equal(s) ? "true" : "false", s->ranks, s->steps, s->skipped,
-                s->uneven_step ? "false" : "true", s->n_broadcast);
+  tl_json_writer writer = tl_json_to(out), *w = &writer;
+  tl_put_object(w);
+  tl_member_bool(w, "equal", tl_sim_equal(s));
+  tl_member_u64(w, "ranks", s->ranks);
+  tl_member_u64(w, "steps", s->steps);
+  tl_member_u64(w, "skipped", s->skipped);
+  tl_json_line(w, 1);
+  tl_member_bool(w, "ranks_identical", !s->uneven_step);
+  tl_member_u64(w, "states_broadcast", s->n_broadcast);
+  tl_put_key(w, "loss");
   if (s->has_loss) {
-    bool first = true;
-    tl_buf_add_char(out, '{');
-    tl_json_key(out, "first", &first);
-    tl_json_number(out, s->loss_first);
-    tl_json_key(out, "last", &first);
-    tl_json_number(out, s->loss_last);
-    tl_json_key(out, "max_rel", &first);
-    tl_json_number(out, s->loss_max_rel);
-    tl_buf_add_char(out, '}');
+    tl_put_object(w);
+    tl_member_f64(w, "first", s->loss_first);
+    tl_member_f64(w, "last", s->loss_last);
+    tl_member_f64(w, "max_rel", s->loss_max_rel);
+    tl_put_end(w);
   } else {
-    tl_buf_add_z(out, "null");
+    tl_put_null(w);
   }
-  tl_buf_add_z(out, ",\n \"states\": [");
+  tl_json_line(w, 1);
+  tl_put_key(w, "states");
+  tl_put_array(w);
   for (uint32_t i = 0; i < s->states.n; i++) {
     const tl_sim_state *x = &s->states.at[i];
-    bool first = true;
-    tl_buf_add_z(out, i ? ",\n  {" : "\n  {");
-    tl_json_key(out, "name", &first);
-    tl_json_string(out, x->name);
+    tl_json_line(w, 2);
+    tl_put_object(w);
+    tl_member_sv(w, "name", x->name);
     if (x->reading != TL_SIM_AS_STATE) {
-      tl_json_key(out, "output", &first);
-      tl_buf_add_z(out, "true");
+      tl_member_bool(w, "output", true);
     }
-    tl_json_key(out, "parameter", &first);
-    tl_buf_add_z(out, x->parameter ? "true" : "false");
-    tl_json_key(out, "equal", &first);
-    tl_buf_add_z(out, x->step ? "false" : "true");
-    tl_json_key(out, "step", &first);
-    tl_buf_add_u64(out, x->step);
-    tl_json_key(out, "largest", &first);
-    tl_json_number(out, x->largest);
-    tl_json_key(out, "max_abs", &first);
-    tl_json_number(out, x->max_abs);
-    tl_json_key(out, "relative", &first);
-    tl_json_number(out, relative(x));
-    tl_buf_add_char(out, '}');
+    tl_member_bool(w, "parameter", x->parameter);
+    tl_member_bool(w, "equal", !x->step);
+    tl_member_u64(w, "step", x->step);
+    tl_member_f64(w, "largest", x->largest);
+    tl_member_f64(w, "max_abs", x->max_abs);
+    tl_member_f64(w, "relative", relative(x));
+    tl_put_end(w);
   }
-  tl_buf_add_z(out, "]}\n");
+  tl_json_finish(w);
 }

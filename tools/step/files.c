@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-#include "tools/cli/json.h"
+#include "support/json_writer.h"
 #include "tools/cli/output.h"
 
 static const struct {
@@ -81,83 +81,75 @@ tl_status tl_step_files_write(tl_cli *cli, const tl_module *m) {
 
 /* ---- report ---------------------------------------------------------------------------------- */
 
-static void add_number(tl_buf *out, const char *key, double v, int digits, bool *first) {
-  tl_json_key(out, key, first);
-  tl_json_fixed(out, v, digits);
-}
-
-static void add_count(tl_buf *out, const char *key, uint64_t v, bool *first) {
-  tl_json_key(out, key, first);
-  tl_buf_add_u64(out, v);
-}
-
-static void add_times(tl_buf *out, const tl_step_stage *s, bool *first) {
+static void add_times(tl_json_writer *w, const tl_step_stage *s) {
   const tl_step_report *r = &s->report;
-  const struct {
-    const char *key;
-    double v;
-    int digits;
-  } rows[] = {{"step_time", r->step, 3},        {"compute_busy", r->compute_busy, 3},
-              {"comm_busy", r->comm_busy, 3},   {"exposed_comm", r->exposed_comm, 3},
-              {"overlap_ratio", r->overlap, 4}, {"tail", r->tail, 3},
-              {"lower_bound", r->bound, 3},     {"efficiency", r->efficiency, 4}};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    add_number(out, rows[i].key, rows[i].v, rows[i].digits, first);
-  bool inner = true;
-  tl_json_key(out, "bounds", first);
-  tl_buf_add_char(out, '{');
-  add_number(out, "critical_path", r->critical_path, 3, &inner);
-  add_number(out, "total_compute", r->total_compute, 3, &inner);
-  add_number(out, "total_communication", r->last_comm, 3, &inner);
-  add_number(out, "bucket_free", s->bucket_free_bound, 3, &inner);
-  tl_buf_add_char(out, '}');
+  tl_member_fixed(w, "step_time", r->step, 3);
+  tl_member_fixed(w, "compute_busy", r->compute_busy, 3);
+  tl_member_fixed(w, "comm_busy", r->comm_busy, 3);
+  tl_member_fixed(w, "exposed_comm", r->exposed_comm, 3);
+  tl_member_fixed(w, "overlap_ratio", r->overlap, 4);
+  tl_member_fixed(w, "tail", r->tail, 3);
+  tl_member_fixed(w, "lower_bound", r->bound, 3);
+  tl_member_fixed(w, "efficiency", r->efficiency, 4);
+  tl_put_key(w, "bounds");
+  tl_put_object(w);
+  tl_member_fixed(w, "critical_path", r->critical_path, 3);
+  tl_member_fixed(w, "total_compute", r->total_compute, 3);
+  tl_member_fixed(w, "total_communication", r->last_comm, 3);
+  tl_member_fixed(w, "bucket_free", s->bucket_free_bound, 3);
+  tl_put_end(w);
 }
 
-static void add_edges(tl_buf *out, const tl_tail_counts *t, bool *first) {
-  add_count(out, "edges_added", t->edges_added, first);
-  add_count(out, "edges_removed", t->edges_removed, first);
-  add_count(out, "edges_rejected", t->edges_rejected, first);
-  add_count(out, "hazard_edges", t->hazard_edges, first);
-  add_count(out, "splits", t->splits, first);
+static void add_edges(tl_json_writer *w, const tl_tail_counts *t) {
+  tl_member_u64(w, "edges_added", t->edges_added);
+  tl_member_u64(w, "edges_removed", t->edges_removed);
+  tl_member_u64(w, "edges_rejected", t->edges_rejected);
+  tl_member_u64(w, "hazard_edges", t->hazard_edges);
+  tl_member_u64(w, "splits", t->splits);
 }
 
-static void add_buckets(tl_buf *out, const tl_step_stage *s) {
+static void add_buckets(tl_json_writer *w, const tl_step_stage *s) {
+  tl_json_line(w, 1);
+  tl_put_key(w, "buckets");
+  tl_put_array(w);
   for (uint32_t i = 0; i < s->n_buckets; i++) {
     const tl_ran_bucket *b = &s->buckets[i];
-    bool first = true;
-    tl_buf_add_z(out, i ? ",\n  {" : "\n  {");
-    tl_json_key(out, "name", &first);
-    tl_json_string(out, b->name);
-    add_count(out, "tensors", b->tensors, &first);
-    add_count(out, "bytes", b->bytes, &first);
-    add_number(out, "ready", b->ready, 3, &first);
-    add_number(out, "start", b->start, 3, &first);
-    add_number(out, "end", b->end, 3, &first);
-    add_number(out, "exposed", b->exposed, 3, &first);
-    tl_buf_add_char(out, '}');
+    tl_json_line(w, 2);
+    tl_put_object(w);
+    tl_member_sv(w, "name", b->name);
+    tl_member_u64(w, "tensors", b->tensors);
+    tl_member_u64(w, "bytes", b->bytes);
+    tl_member_fixed(w, "ready", b->ready, 3);
+    tl_member_fixed(w, "start", b->start, 3);
+    tl_member_fixed(w, "end", b->end, 3);
+    tl_member_fixed(w, "exposed", b->exposed, 3);
+    tl_put_end(w);
   }
+  tl_put_end(w);
 }
 
 void tl_step_report_json(const tl_step_record *r, tl_buf *out) {
   const tl_step_stage *last = &r->stages[r->n - 1];
-  bool first = true;
-  tl_buf_add_z(out, "{\"version\": 1, \"machine\": ");
-  tl_json_string(out, tl_sv_from(r->machine));
-  tl_buf_printf(out, ", \"ranks\": %u,\n ", r->ranks);
-  add_times(out, last, &first);
-  add_edges(out, &last->tail, &first);
-  tl_buf_add_z(out, ",\n \"buckets\": [");
-  add_buckets(out, last);
-  tl_buf_add_z(out, "],\n \"stages\": [");
+  tl_json_writer writer = tl_json_to(out), *w = &writer;
+  tl_put_object(w);
+  tl_member_u64(w, "version", 1);
+  tl_member_z(w, "machine", r->machine);
+  tl_member_u64(w, "ranks", r->ranks);
+  tl_json_line(w, 1);
+  add_times(w, last);
+  add_edges(w, &last->tail);
+  add_buckets(w, last);
+  tl_json_line(w, 1);
+  tl_put_key(w, "stages");
+  tl_put_array(w);
   for (uint32_t i = 0; i < r->n; i++) {
-    bool inner = true;
-    tl_buf_add_z(out, i ? ",\n  {" : "\n  {");
-    tl_json_key(out, "name", &inner);
-    tl_json_string(out, tl_sv_from(r->stages[i].name));
-    add_times(out, &r->stages[i], &inner);
-    tl_buf_add_char(out, '}');
+    tl_json_line(w, 2);
+    tl_put_object(w);
+    tl_member_z(w, "name", r->stages[i].name);
+    add_times(w, &r->stages[i]);
+    tl_put_end(w);
   }
-  tl_buf_add_z(out, "]}\n");
+  tl_json_finish(w);
 }
 
 /* ---- split of gradients ---------------------------------------------------------------------- */
@@ -166,90 +158,104 @@ void tl_step_split_json(const tl_step_record *r, bool joined, tl_buf *out) {
   const tl_step_stage *last = &r->stages[r->n - 1];
   bool one_group = last->n_streams == 3; /* M, the group's, U */
   uint64_t end = 0;
-  tl_buf_add_z(out, "{\"version\": 1");
+  tl_json_writer writer = tl_json_to(out), *w = &writer;
+  tl_put_object(w);
+  tl_member_u64(w, "version", 1);
   if (one_group && !joined) {
-    tl_buf_add_z(out, ", \"bucket_strategy\": \"index\", \"bucket_indices\": [");
+    tl_member_z(w, "bucket_strategy", "index");
+    tl_put_key(w, "bucket_indices");
+    tl_put_array(w);
     for (uint32_t i = 0; i < last->n_buckets; i++) {
       end += last->buckets[i].tensors;
-      tl_buf_printf(out, "%s%llu", i ? ", " : "", (unsigned long long)(end - 1));
+      tl_put_u64(w, end - 1);
     }
-    tl_buf_add_z(out, "]");
+    tl_put_end(w);
   }
-  tl_buf_add_z(out, ",\n \"buckets\": [");
-  add_buckets(out, last);
-  tl_buf_add_z(out, "]}\n");
+  add_buckets(w, last);
+  tl_json_finish(w);
 }
 
 /* ---- tail ------------------------------------------------------------------------------------ */
 
 void tl_step_tail_json(const tl_step_record *r, tl_buf *out) {
   const tl_step_stage *last = &r->stages[r->n - 1];
-  bool first = true;
-  tl_buf_add_z(out, "{\"version\": 1, \"last_bucket\": ");
-  tl_json_string(out, r->last_bucket);
-  tl_buf_add_z(out, ", ");
-  add_edges(out, &last->tail, &first);
-  tl_buf_add_z(out, ",\n \"nodes\": [");
+  tl_json_writer writer = tl_json_to(out), *w = &writer;
+  tl_put_object(w);
+  tl_member_u64(w, "version", 1);
+  tl_member_sv(w, "last_bucket", r->last_bucket);
+  add_edges(w, &last->tail);
+  tl_json_line(w, 1);
+  tl_put_key(w, "nodes");
+  tl_put_array(w);
   for (uint32_t i = 0; i < r->n_explained; i++) {
     const tl_tail_node *n = &r->explained[i];
-    bool inner = true;
-    tl_buf_add_z(out, i ? ",\n  {" : "\n  {");
-    tl_json_key(out, "name", &inner);
-    tl_json_string(out, n->name);
-    tl_json_key(out, "verdict", &inner);
-    tl_json_string(out, tl_sv_from(n->verdict));
-    if (n->because.n) {
-      tl_json_key(out, "because", &inner);
-      tl_json_string(out, n->because);
-    }
-    tl_buf_add_char(out, '}');
+    tl_json_line(w, 2);
+    tl_put_object(w);
+    tl_member_sv(w, "name", n->name);
+    tl_member_z(w, "verdict", n->verdict);
+    if (n->because.n)
+      tl_member_sv(w, "because", n->because);
+    tl_put_end(w);
   }
-  tl_buf_add_z(out, "]}\n");
+  tl_json_finish(w);
 }
 
 /* ---- trace ----------------------------------------------------------------------------------- */
 
-static void add_name_event(tl_buf *out, const char *what, uint32_t pid, uint32_t tid, tl_sv name,
-                           bool *first) {
-  tl_buf_add_z(out, *first ? "\n" : ",\n");
-  *first = false;
-  tl_buf_printf(out,
-                "{\"name\":\"%s\",\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":", what,
-                pid, tid);
-  tl_json_string(out, name);
-  tl_buf_add_z(out, "}}");
+static void add_name_event(tl_json_writer *w, const char *what, uint32_t pid, uint32_t tid,
+                           tl_sv name) {
+  tl_json_line(w, 0);
+  tl_put_object(w);
+  tl_member_z(w, "name", what);
+  tl_member_z(w, "ph", "M");
+  tl_member_u64(w, "pid", pid);
+  tl_member_u64(w, "tid", tid);
+  tl_put_key(w, "args");
+  tl_put_object(w);
+  tl_member_sv(w, "name", name);
+  tl_put_end(w);
+  tl_put_end(w);
 }
 
-static void add_task(tl_buf *out, const tl_ran_task *t, uint32_t pid) {
+static void add_task(tl_json_writer *w, const tl_ran_task *t, uint32_t pid) {
   static const char *const phases[TL_N_PHASES] = {"fwd", "bwd", "comm", "update", "check"};
-  tl_buf_add_z(out, ",\n{\"name\":");
-  tl_json_string(out, t->name);
-  tl_buf_printf(out, ",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":", phases[t->phase]);
-  tl_json_fixed(out, t->start, 3);
-  tl_buf_add_z(out, ",\"dur\":");
-  tl_json_fixed(out, t->end - t->start, 3);
-  tl_buf_printf(out, ",\"pid\":%u,\"tid\":%u,\"args\":{\"op\":", pid, t->stream);
-  tl_json_string(out, t->op);
-  tl_buf_add_z(out, ",\"bytes\":");
-  tl_buf_add_u64(out, t->bytes);
+  tl_json_line(w, 0);
+  tl_put_object(w);
+  tl_member_sv(w, "name", t->name);
+  tl_member_z(w, "cat", phases[t->phase]);
+  tl_member_z(w, "ph", "X");
+  tl_member_fixed(w, "ts", t->start, 3);
+  tl_member_fixed(w, "dur", t->end - t->start, 3);
+  tl_member_u64(w, "pid", pid);
+  tl_member_u64(w, "tid", t->stream);
+  tl_put_key(w, "args");
+  tl_put_object(w);
+  tl_member_sv(w, "op", t->op);
+  tl_member_u64(w, "bytes", t->bytes);
   if (t->bucket != TL_NO_BUCKET)
-    tl_buf_printf(out, ",\"bucket\":%u", t->bucket);
-  tl_buf_add_z(out, "}}");
+    tl_member_u64(w, "bucket", t->bucket);
+  tl_put_end(w);
+  tl_put_end(w);
 }
 
-static void add_stage_events(tl_buf *out, const tl_step_stage *s, uint32_t pid, bool *first) {
-  add_name_event(out, "process_name", pid, 0, tl_sv_from(s->name), first);
+static void add_stage_events(tl_json_writer *w, const tl_step_stage *s, uint32_t pid) {
+  add_name_event(w, "process_name", pid, 0, tl_sv_from(s->name));
   for (uint16_t i = 0; i < s->n_streams; i++)
-    add_name_event(out, "thread_name", pid, i, s->streams[i], first);
+    add_name_event(w, "thread_name", pid, i, s->streams[i]);
   for (uint32_t i = 0; i < s->n; i++)
-    add_task(out, &s->tasks[i], pid);
+    add_task(w, &s->tasks[i], pid);
 }
 
 void tl_step_trace_json(const tl_step_record *r, tl_buf *out) {
-  bool first = true;
-  tl_buf_add_z(out, "{\"traceEvents\":[");
-  add_stage_events(out, &r->stages[0], 0, &first);
+  tl_json_writer writer = tl_json_compact(out), *w = &writer;
+  tl_put_object(w);
+  tl_put_key(w, "traceEvents");
+  tl_put_array(w);
+  add_stage_events(w, &r->stages[0], 0);
   if (r->n > 1)
-    add_stage_events(out, &r->stages[r->n - 1], 1, &first);
-  tl_buf_add_z(out, "\n],\"displayTimeUnit\":\"ms\"}\n");
+    add_stage_events(w, &r->stages[r->n - 1], 1);
+  tl_json_line(w, 0);
+  tl_put_end(w);
+  tl_member_z(w, "displayTimeUnit", "ms");
+  tl_json_finish(w);
 }

@@ -3,7 +3,7 @@
  * too narrow to be seen are drawn as one, so that the page stays small whatever the graph. */
 #include <math.h>
 
-#include "tools/cli/json.h"
+#include "support/json_writer.h"
 #include "tools/step/files.h"
 
 enum { LEFT = 190, WIDTH = 1200, LANE = 30, GAP = 6, TOP = 24, AXIS = 24, TICKS = 10 };
@@ -66,7 +66,7 @@ static void add_z(tl_buf *out, const char *text) { tl_buf_add_z(out, text); }
 
 static void add_number(tl_buf *out, const char *before, double v, int digits) {
   add_z(out, before);
-  tl_json_fixed(out, v, digits);
+  tl_buf_add_fixed(out, v, digits);
 }
 
 /* ---- timeline -------------------------------------------------------------------------------- */
@@ -198,7 +198,7 @@ static void add_cell(tl_buf *out, double v, int digits) {
   if (v - v != 0)
     add_z(out, "-");
   else
-    tl_json_fixed(out, v, digits);
+    tl_buf_add_fixed(out, v, digits);
   add_z(out, "</td>");
 }
 

@@ -2,7 +2,7 @@
 /* tailor passes --fusion: the public fusion passes, and which are on under the given options. */
 #include <stdlib.h>
 
-#include "tools/cli/json.h"
+#include "support/json_writer.h"
 #include "tools/cli/rules.h"
 
 static const char *close_name(const tl_fusion_name *row) {
@@ -34,25 +34,21 @@ static bool get_alias(tl_cli *cli, uint32_t i, alias *out) {
   return true;
 }
 
-static void add_json_aliases(tl_cli *cli, tl_buf *out) {
+static void add_json_aliases(tl_cli *cli, tl_json_writer *w) {
   alias a;
   for (uint32_t i = 0; get_alias(cli, i, &a); i++) {
-    bool first = true;
-    tl_buf_add_z(out, ",\n {");
-    tl_json_key(out, "name", &first);
-    tl_json_string(out, a.name);
-    tl_json_key(out, "kind", &first);
-    tl_json_string(out, tl_sv_from(tl_fusion_kind_name((tl_fusion_kind)a.row->kind)));
-    tl_json_key(out, "rules", &first);
-    tl_buf_add_u64(out, a.rules);
-    tl_json_key(out, "on", &first);
-    tl_buf_add_z(out, a.on == a.n ? "true" : "false");
-    tl_json_key(out, "stands_for", &first);
-    for (uint32_t k = 0; k < a.n; k++) {
-      tl_buf_add_z(out, k ? ", " : "[");
-      tl_json_string(out, tl_sv_from(tl_fusion_alias_get(a.name, k)));
-    }
-    tl_buf_add_z(out, "]}");
+    tl_json_line(w, 1);
+    tl_put_object(w);
+    tl_member_sv(w, "name", a.name);
+    tl_member_z(w, "kind", tl_fusion_kind_name((tl_fusion_kind)a.row->kind));
+    tl_member_u64(w, "rules", a.rules);
+    tl_member_bool(w, "on", a.on == a.n);
+    tl_put_key(w, "stands_for");
+    tl_put_array(w);
+    for (uint32_t k = 0; k < a.n; k++)
+      tl_put_z(w, tl_fusion_alias_get(a.name, k));
+    tl_put_end(w);
+    tl_put_end(w);
   }
 }
 
@@ -91,46 +87,38 @@ static const char *lacks(tl_cli *cli, const tl_fusion_name *row) {
 
 /* A scope fusion that runs without being named is general: a property of the build, not of the
  * fusion. */
-static void add_json_notes(tl_cli *cli, tl_buf *out, const tl_fusion_name *row) {
+static void add_json_notes(tl_cli *cli, tl_json_writer *w, const tl_fusion_name *row) {
   const char *why = lacks(cli, row);
-  bool first = false;
   if (row->kind == TL_FUSION_SCOPE) {
-    tl_json_key(out, "general", &first);
-    tl_buf_add_z(out, row->on ? "true" : "false");
+    tl_member_bool(w, "general", row->on);
   }
   if (why) {
-    tl_json_key(out, "lacks", &first);
-    tl_json_string(out, tl_sv_from(why));
+    tl_member_z(w, "lacks", why);
   }
 }
 
 static void add_json(tl_cli *cli, tl_buf *out, const tl_fusion_name *rows, uint32_t n) {
-  tl_buf_add_char(out, '[');
+  tl_json_writer writer = tl_json_to(out), *w = &writer;
+  tl_put_array(w);
   for (uint32_t i = 0; i < n; i++) {
     const char *why;
-    bool first = true;
     tl_fusion_kind kind = (tl_fusion_kind)rows[i].kind;
     bool on = is_on(cli, &rows[i], &why);
-    tl_buf_add_z(out, i ? ",\n {" : "\n {");
-    tl_json_key(out, "name", &first);
-    tl_json_string(out, tl_sv_from(rows[i].name));
-    tl_json_key(out, "kind", &first);
-    tl_json_string(out, tl_sv_from(tl_fusion_kind_name(kind)));
-    tl_json_key(out, "default", &first);
-    tl_buf_add_z(out, rows[i].on ? "true" : "false");
-    tl_json_key(out, "may_be_off", &first);
-    tl_buf_add_z(out, rows[i].close == TL_CLOSE_MAY ? "true" : "false");
-    tl_json_key(out, "rules", &first);
-    tl_buf_add_u64(out, tl_count_rules(cli, tl_sv_from(rows[i].name), kind));
-    tl_json_key(out, "on", &first);
-    tl_buf_add_z(out, on ? "true" : "false");
-    tl_json_key(out, "why", &first);
-    tl_json_string(out, tl_sv_from(why));
-    add_json_notes(cli, out, &rows[i]);
-    tl_buf_add_char(out, '}');
+    tl_json_line(w, 1);
+    tl_put_object(w);
+    tl_member_z(w, "name", rows[i].name);
+    tl_member_z(w, "kind", tl_fusion_kind_name(kind));
+    tl_member_bool(w, "default", rows[i].on);
+    tl_member_bool(w, "may_be_off", rows[i].close == TL_CLOSE_MAY);
+    tl_member_u64(w, "rules", tl_count_rules(cli, tl_sv_from(rows[i].name), kind));
+    tl_member_bool(w, "on", on);
+    tl_member_z(w, "why", why);
+    add_json_notes(cli, w, &rows[i]);
+    tl_put_end(w);
   }
-  add_json_aliases(cli, out);
-  tl_buf_add_z(out, "\n]\n");
+  add_json_aliases(cli, w);
+  tl_json_line(w, 0);
+  tl_json_finish(w);
 }
 
 static void add_text(tl_cli *cli, tl_buf *out, const tl_fusion_name *rows, uint32_t n) {

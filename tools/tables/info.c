@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "ir/verify/stage.h"
-#include "tools/cli/json.h"
+#include "support/json_writer.h"
 #include "tools/convert/pipeline.h"
 #include "tools/convert/summary.h"
 #include "tools/tables/info_train.h"
@@ -240,130 +240,122 @@ static void add_text(tl_buf *out, const char *path, const model_info *info) {
     tl_buf_add_z(out, "every op has an NPU form\n");
 }
 
-static void json_ops(tl_buf *out, const char *key, const op_count_vec *v, bool *first) {
-  tl_json_key(out, key, first);
-  tl_buf_add_char(out, '{');
-  bool inner = true;
+static void json_ops(tl_json_writer *w, const char *key, const op_count_vec *v) {
+  tl_put_key(w, key);
+  tl_put_object(w);
   for (uint32_t i = 0; i < v->n; i++) {
     tl_buf name;
     tl_buf_init(&name);
     add_op_name(&name, &v->at[i]);
-    tl_json_key(out, name.p ? name.p : "", &inner);
-    tl_buf_add_u64(out, v->at[i].nodes);
+    tl_member_u64(w, name.p ? name.p : "", v->at[i].nodes);
     tl_buf_release(&name);
   }
-  tl_buf_add_char(out, '}');
+  tl_put_end(w);
 }
 
-static void json_types(tl_buf *out, const type_count_vec *v, bool *first) {
-  tl_json_key(out, "npu_types", first);
-  tl_buf_add_char(out, '[');
+static void json_types(tl_json_writer *w, const type_count_vec *v) {
+  tl_put_key(w, "npu_types");
+  tl_put_array(w);
   for (uint32_t i = 0; i < v->n; i++) {
-    bool inner = true;
-    tl_buf_add_z(out, i ? ", {" : "{");
-    tl_json_key(out, "type", &inner);
-    tl_json_string(out, tl_sv_from(v->at[i].type));
-    tl_json_key(out, "judged", &inner);
-    tl_json_string(out, tl_sv_from(v->at[i].judged));
-    tl_json_key(out, "nodes", &inner);
-    tl_buf_add_u64(out, v->at[i].nodes);
-    tl_buf_add_char(out, '}');
+    tl_put_object(w);
+    tl_member_z(w, "type", v->at[i].type);
+    tl_member_z(w, "judged", v->at[i].judged);
+    tl_member_u64(w, "nodes", v->at[i].nodes);
+    tl_put_end(w);
   }
-  tl_buf_add_char(out, ']');
+  tl_put_end(w);
 }
 
 /* Tensors are taken apart: "dtype", and "shape" as a list of sizes, names and null (unknown), or
  * null when the rank is unknown. */
-static void json_tensor(tl_buf *out, const tl_module *m, const tl_type *t, bool *first) {
-  tl_json_key(out, "kind", first);
-  tl_buf_add_z(out, t->kind == TL_KIND_TENSOR ? "\"tensor\"" : "\"other\"");
+static void json_tensor(tl_json_writer *w, const tl_module *m, const tl_type *t) {
+  tl_put_key(w, "kind");
+  tl_put_z(w, t->kind == TL_KIND_TENSOR ? "tensor" : "other");
   if (t->kind != TL_KIND_TENSOR)
     return;
-  tl_json_key(out, "dtype", first);
-  tl_json_string(out, tl_sv_from(tl_dtype_get((tl_dtype)t->dtype)->name));
-  tl_json_key(out, "shape", first);
-  tl_buf_add_z(out, t->rank < 0 ? "null" : "[");
-  for (int i = 0; i < t->rank; i++) {
-    tl_buf_add_z(out, i ? ", " : "");
-    if (tl_dim_is_symbol(t->dims[i]))
-      tl_json_string(out, tl_sym(m, tl_dim_symbol(t->dims[i])));
-    else if (t->dims[i] == TL_DIM_UNKNOWN)
-      tl_buf_add_z(out, "null");
-    else
-      tl_buf_add_i64(out, t->dims[i]);
+  tl_member_z(w, "dtype", tl_dtype_get((tl_dtype)t->dtype)->name);
+  tl_put_key(w, "shape");
+  if (t->rank < 0) {
+    tl_put_null(w);
+    return;
   }
-  if (t->rank >= 0)
-    tl_buf_add_char(out, ']');
+  tl_put_array(w);
+  for (int i = 0; i < t->rank; i++) {
+    if (tl_dim_is_symbol(t->dims[i]))
+      tl_put_sv(w, tl_sym(m, tl_dim_symbol(t->dims[i])));
+    else if (t->dims[i] == TL_DIM_UNKNOWN)
+      tl_put_null(w);
+    else
+      tl_put_i64(w, t->dims[i]);
+  }
+  tl_put_end(w);
 }
 
-static void json_value(tl_buf *out, const tl_module *m, tl_value_id v, bool comma) {
-  bool first = true;
+static void json_value(tl_json_writer *w, const tl_module *m, tl_value_id v) {
   tl_buf type;
   tl_buf_init(&type);
   tl_type_print(m, tl_value_type(m, v), &type);
-  tl_buf_add_z(out, comma ? ", {" : "{");
-  tl_json_key(out, "name", &first);
-  tl_json_string(out, tl_value_name(m, v));
-  tl_json_key(out, "type", &first);
-  tl_json_string(out, tl_buf_view(&type));
-  json_tensor(out, m, tl_type_get(m, tl_value_type(m, v)), &first);
-  tl_buf_add_char(out, '}');
+  tl_put_object(w);
+  tl_member_sv(w, "name", tl_value_name(m, v));
+  tl_member_sv(w, "type", tl_buf_view(&type));
+  json_tensor(w, m, tl_type_get(m, tl_value_type(m, v)));
+  tl_put_end(w);
   tl_buf_release(&type);
 }
 
-static void json_interface(tl_buf *out, const tl_module *m, bool *first) {
+static void json_interface(tl_json_writer *w, const tl_module *m) {
   const tl_graph *g = tl_module_main(m);
-  tl_json_key(out, "inputs", first);
-  tl_buf_add_char(out, '[');
+  tl_put_key(w, "inputs");
+  tl_put_array(w);
   for (uint32_t i = 0; i < g->inputs.n; i++)
-    json_value(out, m, g->inputs.at[i], i > 0);
-  tl_buf_add_char(out, ']');
-  tl_json_key(out, "outputs", first);
-  tl_buf_add_char(out, '[');
+    json_value(w, m, g->inputs.at[i]);
+  tl_put_end(w);
+  tl_put_key(w, "outputs");
+  tl_put_array(w);
   for (uint32_t i = 0; i < tl_graph_n_outputs(m, g); i++)
-    json_value(out, m, tl_graph_output(m, g, i), i > 0);
-  tl_buf_add_char(out, ']');
+    json_value(w, m, tl_graph_output(m, g, i));
+  tl_put_end(w);
 }
 
-static void json_weights(tl_buf *out, const model_info *info, bool *first) {
-  bool inner = true;
-  tl_json_key(out, "weights", first);
-  tl_buf_printf(out, "{\"constants\": %llu, \"bytes\": %llu, \"files\": %u, \"dtypes\": {",
-                (unsigned long long)info->all_weights.constants,
-                (unsigned long long)info->all_weights.bytes, info->files);
+static void json_weights(tl_json_writer *w, const model_info *info) {
+  tl_put_key(w, "weights");
+  tl_put_object(w);
+  tl_member_u64(w, "constants", info->all_weights.constants);
+  tl_member_u64(w, "bytes", info->all_weights.bytes);
+  tl_member_u64(w, "files", info->files);
+  tl_put_key(w, "dtypes");
+  tl_put_object(w);
   for (unsigned d = 0; d < TL_N_DTYPES; d++) {
     if (!info->weights[d].constants)
       continue;
-    tl_json_key(out, tl_dtype_get((tl_dtype)d)->name, &inner);
-    tl_buf_printf(out, "{\"constants\": %llu, \"bytes\": %llu}",
-                  (unsigned long long)info->weights[d].constants,
-                  (unsigned long long)info->weights[d].bytes);
+    tl_put_key(w, tl_dtype_get((tl_dtype)d)->name);
+    tl_put_object(w);
+    tl_member_u64(w, "constants", info->weights[d].constants);
+    tl_member_u64(w, "bytes", info->weights[d].bytes);
+    tl_put_end(w);
   }
-  tl_buf_add_z(out, "}}");
+  tl_put_end(w);
+  tl_put_end(w);
 }
 
 static void add_json(tl_buf *out, const char *path, const model_info *info) {
+  tl_json_writer writer = tl_json_to(out), *w = &writer;
   const tl_module *m = info->module;
-  bool first = true;
-  tl_buf_add_char(out, '{');
-  tl_json_key(out, "model", &first);
-  tl_json_string(out, tl_sv_from(path));
-  tl_json_key(out, "producer", &first);
-  tl_json_string(out, tl_sym(m, m->producer_name));
-  tl_json_key(out, "ir_version", &first);
-  tl_buf_add_i64(out, m->ir_version);
-  tl_json_key(out, "opset", &first);
-  tl_buf_add_i64(out, m->source_opset);
-  json_interface(out, m, &first);
-  json_weights(out, info, &first);
-  tl_json_key(out, "nodes", &first);
-  tl_buf_add_u64(out, info->nodes);
-  tl_json_key(out, "bodies", &first);
-  tl_buf_add_u64(out, info->bodies);
-  json_ops(out, "ops", &info->ops, &first);
-  json_types(out, &info->types, &first);
-  json_ops(out, "without_npu_form", &info->unmapped, &first);
-  tl_buf_add_z(out, "}\n");
+  tl_put_object(w);
+  tl_member_z(w, "model", path);
+  tl_member_sv(w, "producer", tl_sym(m, m->producer_name));
+  tl_put_key(w, "ir_version");
+  tl_put_i64(w, m->ir_version);
+  tl_put_key(w, "opset");
+  tl_put_i64(w, m->source_opset);
+  json_interface(w, m);
+  json_weights(w, info);
+  tl_member_u64(w, "nodes", info->nodes);
+  tl_member_u64(w, "bodies", info->bodies);
+  json_ops(w, "ops", &info->ops);
+  json_types(w, &info->types);
+  json_ops(w, "without_npu_form", &info->unmapped);
+  tl_json_finish(w);
 }
 
 static uint32_t count_bodies(const tl_module *m) {

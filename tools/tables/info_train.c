@@ -4,7 +4,7 @@
 
 #include "ir/infer/infer.h"
 #include "passes/train/step/info.h"
-#include "tools/cli/json.h"
+#include "support/json_writer.h"
 #include "tools/convert/summary.h"
 
 static const char *const form_names[] = {"none", "artifacts", "single", "preview", "plain"};
@@ -96,104 +96,92 @@ static void add_text(tl_buf *out, const tl_module *m, const tl_train_info *t) {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void json_value(tl_buf *out, const tl_module *m, const char *key, tl_value_id v,
-                       bool *first) {
-  tl_json_key(out, key, first);
+static void json_value(tl_json_writer *w, const tl_module *m, const char *key, tl_value_id v) {
+  tl_put_key(w, key);
   if (v)
-    tl_json_string(out, tl_value_name(m, v));
+    tl_put_sv(w, tl_value_name(m, v));
   else
-    tl_buf_add_z(out, "null");
+    tl_put_null(w);
 }
 
-static void json_text(tl_buf *out, const char *key, tl_sv text, bool *first) {
-  tl_json_key(out, key, first);
-  tl_json_string(out, text);
+static void json_text(tl_json_writer *w, const char *key, tl_sv text) {
+  tl_member_sv(w, key, text);
 }
 
-static void json_pair(tl_buf *out, const tl_module *m, tl_value_id in, tl_value_id next) {
-  tl_buf_add_char(out, '[');
-  tl_json_string(out, tl_value_name(m, in));
-  tl_buf_add_z(out, ", ");
+static void json_pair(tl_json_writer *w, const tl_module *m, tl_value_id in, tl_value_id next) {
+  tl_put_array(w);
+  tl_put_sv(w, tl_value_name(m, in));
   if (next)
-    tl_json_string(out, tl_value_name(m, next));
+    tl_put_sv(w, tl_value_name(m, next));
   else
-    tl_buf_add_z(out, "null");
-  tl_buf_add_char(out, ']');
+    tl_put_null(w);
+  tl_put_end(w);
 }
 
-static void json_grad(tl_buf *out, const tl_module *m, const tl_train_grad *g) {
-  bool first = true;
-  tl_buf_add_char(out, '{');
-  json_value(out, m, "param", g->param, &first);
-  json_value(out, m, "gradient", g->raw, &first);
-  json_value(out, m, "indices", g->indices, &first);
-  json_value(out, m, "param_out", g->param_out, &first);
-  json_text(out, "class", tl_sv_from(class_names[g->cls]), &first);
-  json_text(out, "dtype", tl_sv_from(tl_dtype_get((tl_dtype)g->dtype)->name), &first);
-  tl_json_key(out, "bytes", &first);
-  tl_buf_add_u64(out, g->bytes);
-  tl_json_key(out, "rank", &first);
-  tl_buf_add_u64(out, g->rank);
-  json_text(out, "producer", op_of(m, g->producer), &first);
-  json_text(out, "update", op_of(m, g->update), &first);
-  tl_json_key(out, "states", &first);
-  tl_buf_add_char(out, '[');
+static void json_grad(tl_json_writer *w, const tl_module *m, const tl_train_grad *g) {
+  tl_put_object(w);
+  json_value(w, m, "param", g->param);
+  json_value(w, m, "gradient", g->raw);
+  json_value(w, m, "indices", g->indices);
+  json_value(w, m, "param_out", g->param_out);
+  json_text(w, "class", tl_sv_from(class_names[g->cls]));
+  json_text(w, "dtype", tl_sv_from(tl_dtype_get((tl_dtype)g->dtype)->name));
+  tl_member_u64(w, "bytes", g->bytes);
+  tl_member_u64(w, "rank", g->rank);
+  json_text(w, "producer", op_of(m, g->producer));
+  json_text(w, "update", op_of(m, g->update));
+  tl_put_key(w, "states");
+  tl_put_array(w);
   for (uint32_t i = 0; i < g->n_states; i++) {
-    tl_buf_add_z(out, i ? ", " : "");
-    json_pair(out, m, g->state_in[i], g->state_out[i]);
+    json_pair(w, m, g->state_in[i], g->state_out[i]);
   }
-  tl_buf_add_z(out, "]}");
+  tl_put_end(w);
+  tl_put_end(w);
 }
 
-static void json_lists(tl_buf *out, const tl_module *m, const tl_train_info *t, bool *first) {
-  tl_json_key(out, "params", first);
-  tl_buf_add_char(out, '[');
+static void json_lists(tl_json_writer *w, const tl_module *m, const tl_train_info *t) {
+  tl_put_key(w, "params");
+  tl_put_array(w);
   for (uint32_t i = 0; i < t->n; i++) {
-    tl_buf_add_z(out, i ? ", " : "");
-    json_grad(out, m, &t->grads[i]);
+    json_grad(w, m, &t->grads[i]);
   }
-  tl_buf_add_char(out, ']');
-  tl_json_key(out, "frozen", first);
-  tl_buf_add_char(out, '[');
+  tl_put_end(w);
+  tl_put_key(w, "frozen");
+  tl_put_array(w);
   for (uint32_t i = 0; i < t->n_frozen; i++) {
-    tl_buf_add_z(out, i ? ", " : "");
-    tl_json_string(out, tl_value_name(m, t->frozen[i]));
+    tl_put_sv(w, tl_value_name(m, t->frozen[i]));
   }
-  tl_buf_add_char(out, ']');
-  tl_json_key(out, "untold", first);
-  tl_buf_add_char(out, '[');
+  tl_put_end(w);
+  tl_put_key(w, "untold");
+  tl_put_array(w);
   for (uint32_t i = 0; i < t->n_untold; i++) {
-    tl_buf_add_z(out, i ? ", " : "");
-    json_pair(out, m, t->untold[i].input, t->untold[i].output);
+    json_pair(w, m, t->untold[i].input, t->untold[i].output);
   }
-  tl_buf_add_char(out, ']');
-  tl_json_key(out, "other_states", first);
-  tl_buf_add_char(out, '[');
+  tl_put_end(w);
+  tl_put_key(w, "other_states");
+  tl_put_array(w);
   for (uint32_t i = 0; i < t->n_others; i++) {
-    tl_buf_add_z(out, i ? ", " : "");
-    json_pair(out, m, t->other_in[i], t->other_out[i]);
+    json_pair(w, m, t->other_in[i], t->other_out[i]);
   }
-  tl_buf_add_char(out, ']');
+  tl_put_end(w);
 }
 
 static void add_json(tl_buf *out, const tl_module *m, const tl_train_info *t) {
+  tl_json_writer writer = tl_json_to(out), *w = &writer;
   uint32_t counts[TL_N_REGIONS] = {0};
-  bool first = true, inner = true;
   count_regions(m, t, counts);
-  tl_buf_add_char(out, '{');
-  json_text(out, "form", tl_sv_from(form_names[t->form]), &first);
-  tl_json_key(out, "opaque", &first);
-  tl_buf_add_z(out, t->opaque ? "true" : "false");
-  json_value(out, m, "loss", t->loss, &first);
-  json_value(out, m, "seed", t->seed, &first);
-  json_lists(out, m, t, &first);
-  tl_json_key(out, "nodes", &first);
-  tl_buf_add_char(out, '{');
+  tl_put_object(w);
+  json_text(w, "form", tl_sv_from(form_names[t->form]));
+  tl_member_bool(w, "opaque", t->opaque);
+  json_value(w, m, "loss", t->loss);
+  json_value(w, m, "seed", t->seed);
+  json_lists(w, m, t);
+  tl_put_key(w, "nodes");
+  tl_put_object(w);
   for (int i = 0; i < TL_N_REGIONS; i++) {
-    tl_json_key(out, region_names[i], &inner);
-    tl_buf_add_u64(out, counts[i]);
+    tl_member_u64(w, region_names[i], counts[i]);
   }
-  tl_buf_add_z(out, "}}\n");
+  tl_json_finish(w);
 }
 
 /* ---- driver ---------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 #include "tools/tables/op_chip.h"
 
 #include "passes/npu/expr.h"
-#include "tools/cli/json.h"
+#include "support/json_writer.h"
 
 enum { COLUMNS_SHOWN = 12 }; /* of an op's signatures in text; JSON has all */
 
@@ -170,95 +170,89 @@ void tl_op_chip_type(tl_buf *out, const tl_op_chip *c, tl_op_info i) {
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-static void add_text(tl_buf *out, const char *key, const char *value, bool *first) {
-  tl_json_key(out, key, first);
-  tl_json_string(out, tl_sv_from(value));
+static void add_text(tl_json_writer *w, const char *key, const char *value) {
+  tl_member_z(w, key, value);
 }
 
-static void add_bool(tl_buf *out, const char *key, bool value, bool *first) {
-  tl_json_key(out, key, first);
-  tl_buf_add_z(out, value ? "true" : "false");
+static void add_bool(tl_json_writer *w, const char *key, bool value) {
+  tl_member_bool(w, key, value);
 }
 
-static void add_slots_json(tl_buf *out, tl_op_info i, bool output) {
+static void add_slots_json(tl_json_writer *w, tl_op_info i, bool output) {
   static const char *const kinds[] = {[TL_SLOT_REQUIRED] = "required",
                                       [TL_SLOT_OPTIONAL] = "optional",
                                       [TL_SLOT_DYNAMIC] = "dynamic"};
   uint32_t n = output ? i.row->n_outputs : i.row->n_inputs;
-  tl_buf_add_char(out, '[');
+  tl_put_array(w);
   for (uint32_t s = 0; s < n; s++) {
     const tl_op_info_slot *slot = tl_op_info_slot_at(i, output, s);
-    bool first = true;
-    tl_buf_add_z(out, s ? ", {" : "{");
-    add_text(out, "name", text(i, slot->name), &first);
-    add_text(out, "kind", kinds[slot->kind], &first);
-    tl_json_key(out, "dtypes", &first);
-    tl_buf_add_char(out, '[');
+    tl_put_object(w);
+    add_text(w, "name", text(i, slot->name));
+    add_text(w, "kind", kinds[slot->kind]);
+    tl_put_key(w, "dtypes");
+    tl_put_array(w);
     for (uint32_t k = 0; k < i.row->n_columns; k++) {
-      tl_buf_add_z(out, k ? ", " : "");
-      tl_json_string(out, tl_sv_from(tl_dtype_get((tl_dtype)tl_op_info_columns(i, slot)[k])->name));
+      tl_put_z(w, tl_dtype_get((tl_dtype)tl_op_info_columns(i, slot)[k])->name);
     }
-    tl_buf_add_z(out, "]}");
+    tl_put_end(w);
+    tl_put_end(w);
   }
-  tl_buf_add_char(out, ']');
+  tl_put_end(w);
 }
 
-static void add_attrs_json(tl_buf *out, tl_op_info i) {
-  tl_buf_add_char(out, '[');
+static void add_attrs_json(tl_json_writer *w, tl_op_info i) {
+  tl_put_array(w);
   for (uint32_t k = 0; k < i.row->n_attrs; k++) {
     const tl_op_info_attr *a = &i.table->attrs[i.row->attrs + k];
-    bool first = true;
-    tl_buf_add_z(out, k ? ", {" : "{");
-    add_text(out, "name", text(i, a->name), &first);
-    add_text(out, "kind", text(i, a->kind), &first);
-    add_bool(out, "required", a->required, &first);
-    add_text(out, "default", text(i, a->fallback), &first);
-    tl_buf_add_char(out, '}');
+    tl_put_object(w);
+    add_text(w, "name", text(i, a->name));
+    add_text(w, "kind", text(i, a->kind));
+    add_bool(w, "required", a->required);
+    add_text(w, "default", text(i, a->fallback));
+    tl_put_end(w);
   }
-  tl_buf_add_char(out, ']');
+  tl_put_end(w);
 }
 
-void tl_op_chip_type_json(tl_buf *out, tl_op_info i) {
-  bool first = true;
-  tl_buf_add_char(out, '{');
-  add_text(out, "type", text(i, i.row->op), &first);
-  add_text(out, "colour", tl_op_colour_name((tl_op_colour)i.row->colour), &first);
-  tl_json_key(out, "inputs", &first);
-  add_slots_json(out, i, false);
-  tl_json_key(out, "outputs", &first);
-  add_slots_json(out, i, true);
-  tl_json_key(out, "attributes", &first);
-  add_attrs_json(out, i);
-  add_text(out, "pattern", text(i, i.row->pattern), &first);
-  add_text(out, "kernel", text(i, i.row->kernel), &first);
-  add_bool(out, "heavy", i.row->flags & TL_INFO_HEAVY, &first);
-  add_bool(out, "dynamic_shape", i.row->flags & TL_INFO_DYNAMIC_SHAPE, &first);
-  add_bool(out, "no_kernel", i.row->flags & TL_INFO_NO_KERNEL, &first);
-  add_text(out, "table", i.table->name, &first);
-  add_text(out, "file", text(i, i.row->file), &first);
-  add_text(out, "dtypes_from", tl_op_info_source_text((tl_op_info_source)i.row->source), &first);
-  tl_buf_add_char(out, '}');
+void tl_op_chip_type_json(tl_json_writer *w, tl_op_info i) {
+  tl_put_object(w);
+  add_text(w, "type", text(i, i.row->op));
+  add_text(w, "colour", tl_op_colour_name((tl_op_colour)i.row->colour));
+  tl_put_key(w, "inputs");
+  add_slots_json(w, i, false);
+  tl_put_key(w, "outputs");
+  add_slots_json(w, i, true);
+  tl_put_key(w, "attributes");
+  add_attrs_json(w, i);
+  add_text(w, "pattern", text(i, i.row->pattern));
+  add_text(w, "kernel", text(i, i.row->kernel));
+  add_bool(w, "heavy", i.row->flags & TL_INFO_HEAVY);
+  add_bool(w, "dynamic_shape", i.row->flags & TL_INFO_DYNAMIC_SHAPE);
+  add_bool(w, "no_kernel", i.row->flags & TL_INFO_NO_KERNEL);
+  add_text(w, "table", i.table->name);
+  add_text(w, "file", text(i, i.row->file));
+  add_text(w, "dtypes_from", tl_op_info_source_text((tl_op_info_source)i.row->source));
+  tl_put_end(w);
 }
 
-void tl_op_chip_candidates_json(tl_buf *out, const tl_op_chip *c, const tl_op *op) {
-  tl_buf_add_char(out, '[');
+void tl_op_chip_candidates_json(tl_json_writer *w, const tl_op_chip *c, const tl_op *op) {
+  tl_put_array(w);
   for (uint8_t k = 0; k < op->n_npu; k++) {
     const tl_npu_candidate *n = &op->npu[k];
-    bool first = true;
     tl_op_info i = tl_op_info_find(c->info, tl_sv_from(n->judged));
-    tl_buf_add_z(out, k ? ", {" : "{");
-    add_text(out, "type", n->npu_type, &first);
-    add_text(out, "guard", n->guard, &first);
-    add_text(out, "lowering", lower_name(n->kind), &first);
-    add_text(out, "judged", n->judged, &first);
-    add_bool(out, "on_chip", tl_op_chip_has(c, n), &first);
-    add_text(out, "from", op->npu_from ? op->npu_from : "", &first);
-    tl_json_key(out, "info", &first);
+    tl_put_object(w);
+    add_text(w, "type", n->npu_type);
+    add_text(w, "guard", n->guard);
+    add_text(w, "lowering", lower_name(n->kind));
+    add_text(w, "judged", n->judged);
+    add_bool(w, "on_chip", tl_op_chip_has(c, n));
+    add_text(w, "from", op->npu_from ? op->npu_from : "");
+    tl_put_key(w, "info");
     if (i.row)
-      tl_op_chip_type_json(out, i);
+      tl_op_chip_type_json(w, i);
     else
-      tl_buf_add_z(out, "null");
-    tl_buf_add_char(out, '}');
+      tl_put_null(w);
+    tl_put_end(w);
   }
-  tl_buf_add_char(out, ']');
+  tl_put_end(w);
 }

@@ -5,6 +5,7 @@
 
 #include "ir/op.h"
 #include "ir/options/options.h"
+#include "support/json_writer.h"
 
 /* The chip that is asked about. */
 typedef struct tl_op_chip {
@@ -26,7 +27,7 @@ void tl_op_chip_candidates(tl_buf *out, const tl_op_chip *c, const tl_op *op);
 /* The op information of an NPU type, with slots and attributes. */
 void tl_op_chip_type(tl_buf *out, const tl_op_chip *c, tl_op_info info);
 /* The same as JSON values. */
-void tl_op_chip_candidates_json(tl_buf *out, const tl_op_chip *c, const tl_op *op);
-void tl_op_chip_type_json(tl_buf *out, tl_op_info info);
+void tl_op_chip_candidates_json(tl_json_writer *w, const tl_op_chip *c, const tl_op *op);
+void tl_op_chip_type_json(tl_json_writer *w, tl_op_info info);
 
 #endif

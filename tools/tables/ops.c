@@ -2,7 +2,7 @@
 /* tailor ops: the op table, for people, tools and docs/ops.md. */
 #include "ir/op.h"
 #include "tools/cli/cli.h"
-#include "tools/cli/json.h"
+#include "support/json_writer.h"
 #include "tools/tables/meanings.h"
 #include "tools/tables/op_chip.h"
 
@@ -93,22 +93,18 @@ static void describe(tl_buf *out, const tl_op_chip *chip, const tl_op *op) {
   tl_op_chip_candidates(out, chip, op);
 }
 
-static void describe_json(tl_buf *out, const tl_op_chip *chip, const tl_op *op) {
-  bool first = true;
-  tl_buf versions;
-  tl_buf_init(&versions);
-  tl_buf_add_char(out, '{');
-  tl_json_key(out, "domain", &first);
-  tl_json_string(out, tl_sv_from(op->domain));
-  tl_json_key(out, "name", &first);
-  tl_json_string(out, tl_sv_from(op->name));
-  tl_json_key(out, "since", &first);
-  add_versions(&versions, op);
-  tl_buf_printf(out, "[%s]", versions.p ? versions.p : "");
-  tl_json_key(out, "npu", &first);
-  tl_op_chip_candidates_json(out, chip, op);
-  tl_buf_add_char(out, '}');
-  tl_buf_release(&versions);
+static void describe_json(tl_json_writer *w, const tl_op_chip *chip, const tl_op *op) {
+  tl_put_object(w);
+  tl_member_z(w, "domain", op->domain);
+  tl_member_z(w, "name", op->name);
+  tl_put_key(w, "since");
+  tl_put_array(w);
+  for (uint8_t i = 0; i < op->n_since; i++)
+    tl_put_i64(w, op->since[i]);
+  tl_put_end(w);
+  tl_put_key(w, "npu");
+  tl_op_chip_candidates_json(w, chip, op);
+  tl_put_end(w);
 }
 
 /* True when the user's word names the op, with or without its domain. */
@@ -151,33 +147,33 @@ static tl_op_info named_info(const tl_op_chip *chip, const char *word) {
   return tl_op_info_find(chip->info, tl_sv_from(word + prefix));
 }
 
-static void separate(tl_buf *out, bool json, bool *any) {
-  if (json)
-    tl_buf_add_z(out, *any ? ",\n " : "[\n ");
-  *any = true;
-}
-
 static tl_status show_named(tl_cli *cli, const tl_op_chip *chip, bool json, tl_buf *out) {
+  tl_json_writer w = tl_json_to(out);
   bool any = false;
+  if (json)
+    tl_put_array(&w);
   for (uint32_t i = 0; i < tl_n_op_rows; i++) {
     if (!is_named(&tl_op_rows[i], cli->word))
       continue;
-    separate(out, json, &any);
+    any = true;
+    tl_json_line(&w, 1);
     if (json)
-      describe_json(out, chip, &tl_op_rows[i]);
+      describe_json(&w, chip, &tl_op_rows[i]);
     else
       describe(out, chip, &tl_op_rows[i]);
   }
   tl_op_info info = named_info(chip, cli->word);
   if (info.row) {
-    separate(out, json, &any);
+    any = true;
+    tl_json_line(&w, 1);
     if (json)
-      tl_op_chip_type_json(out, info);
+      tl_op_chip_type_json(&w, info);
     else
       tl_op_chip_type(out, chip, info);
   }
-  if (json && any)
-    tl_buf_add_z(out, "\n]\n");
+  tl_json_line(&w, 0);
+  if (json)
+    tl_json_finish(&w);
   if (any)
     return TL_OK;
   const char *nearest = nearest_op(cli->word);
@@ -187,18 +183,21 @@ static tl_status show_named(tl_cli *cli, const tl_op_chip *chip, bool json, tl_b
 }
 
 static void show_all(const tl_op_chip *chip, bool json, tl_buf *out) {
-  bool any = false;
+  tl_json_writer w = tl_json_to(out);
+  if (json)
+    tl_put_array(&w);
   for (uint32_t i = 0; i < tl_n_op_rows; i++) {
     if (is_npu(&tl_op_rows[i]))
       continue;
-    separate(out, json, &any);
+    tl_json_line(&w, 1);
     if (json)
-      describe_json(out, chip, &tl_op_rows[i]);
+      describe_json(&w, chip, &tl_op_rows[i]);
     else
       add_row(out, &tl_op_rows[i]);
   }
+  tl_json_line(&w, 0);
   if (json)
-    tl_buf_add_z(out, "\n]\n");
+    tl_json_finish(&w);
 }
 
 tl_status tl_command_ops(tl_cli *cli) {

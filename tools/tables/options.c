@@ -2,7 +2,7 @@
 /* tailor options: the keys of run configurations, for people and tools. */
 #include "frontend/config/run_config.h"
 #include "tools/cli/cli.h"
-#include "tools/cli/json.h"
+#include "support/json_writer.h"
 
 static const char *kind_name(const tl_run_type *t) {
   static const char *const names[] = {
@@ -39,55 +39,60 @@ static const char *name_in_file(const tl_run_key *key, char out[TL_RUN_NAME_BYTE
   return tl_run_spelled(key->type.name + (prefixed ? sizeof prefix - 1 : 0), out);
 }
 
-static void add_string(tl_buf *out, const char *name, const char *value, bool *first) {
-  tl_json_key(out, name, first);
-  tl_json_string(out, tl_sv_from(value));
+static void add_string(tl_json_writer *w, const char *name, const char *value) {
+  tl_member_z(w, name, value);
 }
 
-static void add_members_json(tl_buf *out, const tl_run_key *key) {
+static void add_members_json(tl_json_writer *w, const tl_run_key *key) {
   uint32_t n;
   bool any = false;
   const tl_run_member *members = tl_run_members(&n);
   for (uint32_t i = 0; i < n; i++) {
     char name[TL_RUN_NAME_BYTES];
-    bool first = true;
     if (members[i].option != key->option)
       continue;
-    tl_buf_add_z(out, any ? ",\n   {" : ",\n  \"members\": [\n   {");
+    if (!any) {
+      tl_json_line(w, 2);
+      tl_put_key(w, "members");
+      tl_put_array(w);
+    }
     any = true;
-    add_string(out, "name", tl_run_spelled(members[i].type.name, name), &first);
-    add_string(out, "type", kind_name(&members[i].type), &first);
-    add_string(out, "values",
-               members[i].type.kind == TL_OPTION_BOOL ? "true|false" : members[i].type.values,
-               &first);
-    add_string(out, "ge", members[i].key, &first);
-    add_string(out, "help", members[i].help, &first);
-    tl_buf_add_char(out, '}');
+    tl_json_line(w, 3);
+    tl_put_object(w);
+    add_string(w, "name", tl_run_spelled(members[i].type.name, name));
+    add_string(w, "type", kind_name(&members[i].type));
+    add_string(w, "values",
+               members[i].type.kind == TL_OPTION_BOOL ? "true|false" : members[i].type.values);
+    add_string(w, "ge", members[i].key);
+    add_string(w, "help", members[i].help);
+    tl_put_end(w);
   }
   if (any)
-    tl_buf_add_char(out, ']');
+    tl_put_end(w);
 }
 
 static void add_json(tl_buf *out, const tl_run_key *keys, uint32_t n) {
-  tl_buf_add_char(out, '[');
+  tl_json_writer writer = tl_json_to(out), *w = &writer;
+  tl_put_array(w);
   for (uint32_t i = 0; i < n; i++) {
     const tl_run_key *key = &keys[i];
     char name[TL_RUN_NAME_BYTES];
-    bool first = true;
-    tl_buf_add_z(out, i ? ",\n {" : "\n {");
-    add_string(out, "section", tl_run_section_name((tl_run_section)key->section), &first);
-    add_string(out, "name", name_in_file(key, name), &first);
-    add_string(out, "option", tl_option_row_get((tl_option_id)key->option)->name, &first);
-    add_string(out, "type", kind_name(&key->type), &first);
-    add_string(out, "values", values_of(key), &first);
-    add_string(out, "default", key->fallback, &first);
-    add_string(out, "consumer", consumer_name(key), &first);
-    add_string(out, "ge", key->key, &first);
-    add_string(out, "help", key->help, &first);
-    add_members_json(out, key);
-    tl_buf_add_char(out, '}');
+    tl_json_line(w, 1);
+    tl_put_object(w);
+    add_string(w, "section", tl_run_section_name((tl_run_section)key->section));
+    add_string(w, "name", name_in_file(key, name));
+    add_string(w, "option", tl_option_row_get((tl_option_id)key->option)->name);
+    add_string(w, "type", kind_name(&key->type));
+    add_string(w, "values", values_of(key));
+    add_string(w, "default", key->fallback);
+    add_string(w, "consumer", consumer_name(key));
+    add_string(w, "ge", key->key);
+    add_string(w, "help", key->help);
+    add_members_json(w, key);
+    tl_put_end(w);
   }
-  tl_buf_add_z(out, "\n]\n");
+  tl_json_line(w, 0);
+  tl_json_finish(w);
 }
 
 static void add_members(tl_buf *out, const tl_run_key *key) {

@@ -3,7 +3,7 @@
 #include "passes/manager.h"
 #include "support/assert.h"
 #include "tools/cli/cli.h"
-#include "tools/cli/json.h"
+#include "support/json_writer.h"
 
 static const char *stage_name(uint8_t stage) {
   static const char *const names[] = {[TL_STAGE_ALL] = "always",         [TL_STAGE_ONNX] = "onnx",
@@ -15,21 +15,19 @@ static const char *stage_name(uint8_t stage) {
 }
 
 static void add_json(tl_buf *out, const tl_pass_row *rows, uint32_t n) {
-  tl_buf_add_char(out, '[');
+  tl_json_writer writer = tl_json_to(out), *w = &writer;
+  tl_put_array(w);
   for (uint32_t i = 0; i < n; i++) {
-    bool first = true;
-    tl_buf_add_z(out, i ? ",\n {" : "\n {");
-    tl_json_key(out, "name", &first);
-    tl_json_string(out, tl_sv_from(rows[i].name));
-    tl_json_key(out, "level", &first);
-    tl_buf_add_u64(out, rows[i].level);
-    tl_json_key(out, "stage", &first);
-    tl_json_string(out, tl_sv_from(stage_name(rows[i].stage)));
-    tl_json_key(out, "after", &first);
-    tl_json_string(out, tl_sv_from(rows[i].summary));
-    tl_buf_add_char(out, '}');
+    tl_json_line(w, 1);
+    tl_put_object(w);
+    tl_member_z(w, "name", rows[i].name);
+    tl_member_u64(w, "level", rows[i].level);
+    tl_member_z(w, "stage", stage_name(rows[i].stage));
+    tl_member_z(w, "after", rows[i].summary);
+    tl_put_end(w);
   }
-  tl_buf_add_z(out, "\n]\n");
+  tl_json_line(w, 0);
+  tl_json_finish(w);
 }
 
 static void add_text(tl_buf *out, const tl_pass_row *rows, uint32_t n) {

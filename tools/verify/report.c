@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "tools/cli/json.h"
+#include "support/json_writer.h"
 #include "tools/run/value_text.h"
 
 void tl_verify_report_release(tl_verify_report *r) {
@@ -199,74 +199,78 @@ static void add_inner(tl_buf *out, const tl_twins *t, uint32_t most) {
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-static void json_tolerance(tl_buf *out, const tl_verify_report *r) {
+static void json_tolerance(tl_json_writer *w, const tl_verify_report *r) {
   const tl_tolerance *t = r->tolerance;
   tl_grain g = coarsest(r);
-  tl_buf_add_z(out, "{\"rtol\": ");
-  tl_json_number(out, t->elements ? t->rtol : (double)NAN);
-  tl_buf_add_z(out, ", \"atol\": ");
-  tl_json_number(out, t->elements ? t->atol : (double)NAN);
-  tl_buf_add_z(out, ", \"cosine\": ");
-  tl_json_number(out, t->cosine);
-  tl_buf_add_z(out, ", \"share\": ");
-  tl_json_number(out, tl_grain_share(g));
-  tl_buf_printf(out, ", \"dtype\": \"%s\", \"roundings\": %.0f}",
-                g.unit > 0 ? tl_dtype_get(g.dtype)->name : "", g.steps);
+  tl_put_object(w);
+  tl_member_f64(w, "rtol", t->elements ? t->rtol : (double)NAN);
+  tl_member_f64(w, "atol", t->elements ? t->atol : (double)NAN);
+  tl_member_f64(w, "cosine", t->cosine);
+  tl_member_f64(w, "share", tl_grain_share(g));
+  tl_member_z(w, "dtype", g.unit > 0 ? tl_dtype_get(g.dtype)->name : "");
+  tl_member_fixed(w, "roundings", g.steps, 0);
+  tl_put_end(w);
 }
 
-static void json_row(tl_buf *out, tl_sv name, const tl_difference *d) {
-  static const char *const keys[] = {"max_abs", "max_rel", "largest", "unit", "cosine"};
-  const double numbers[] = {d->max_abs, d->max_rel, d->largest, d->unit, d->cosine};
-  tl_buf_add_z(out, "{\"name\": ");
-  tl_json_string(out, name);
-  tl_buf_printf(out, ", \"equal\": %s", d->equal ? "true" : "false");
+static void json_row(tl_json_writer *w, tl_sv name, const tl_difference *d) {
+  tl_json_line(w, 2);
+  tl_put_object(w);
+  tl_member_sv(w, "name", name);
+  tl_member_bool(w, "equal", d->equal);
   if (d->reason)
-    tl_buf_printf(out, ", \"reason\": \"%s\"", d->reason);
-  tl_buf_printf(out, ", \"elements\": %llu, \"off\": %llu", (unsigned long long)d->n,
-                (unsigned long long)d->off);
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-    tl_buf_printf(out, ", \"%s\": ", keys[i]);
-    tl_json_number(out, numbers[i]);
-  }
-  tl_buf_add_char(out, '}');
+    tl_member_z(w, "reason", d->reason);
+  tl_member_u64(w, "elements", d->n);
+  tl_member_u64(w, "off", d->off);
+  tl_member_f64(w, "max_abs", d->max_abs);
+  tl_member_f64(w, "max_rel", d->max_rel);
+  tl_member_f64(w, "largest", d->largest);
+  tl_member_f64(w, "unit", d->unit);
+  tl_member_f64(w, "cosine", d->cosine);
+  tl_put_end(w);
 }
 
-static void json_inner(tl_buf *out, const tl_twins *t, uint32_t most) {
+static void json_inner(tl_json_writer *w, const tl_twins *t, uint32_t most) {
   uint32_t n_differ, n = 0;
   const tl_twin *first = first_that_differs(&t->rows, &n_differ);
   uint32_t *order = rank(&t->rows, most, &n);
-  tl_buf_printf(out, ",\n \"tensors\": {\"compared\": %u, \"skipped\": %u, \"differ\": %u",
-                t->rows.n, t->skipped, n_differ);
-  tl_buf_add_z(out, ", \"first\": ");
+  tl_json_line(w, 1);
+  tl_put_key(w, "tensors");
+  tl_put_object(w);
+  tl_member_u64(w, "compared", t->rows.n);
+  tl_member_u64(w, "skipped", t->skipped);
+  tl_member_u64(w, "differ", n_differ);
+  tl_put_key(w, "first");
   if (first)
-    tl_json_string(out, tl_value_name(t->b, first->value));
+    tl_put_sv(w, tl_value_name(t->b, first->value));
   else
-    tl_buf_add_z(out, "null");
-  tl_buf_add_z(out, ", \"worst\": [");
-  for (uint32_t i = 0; i < n; i++) {
-    const tl_twin *row = &t->rows.at[order[i]];
-    tl_buf_add_z(out, i ? ",\n  " : "\n  ");
-    json_row(out, tl_value_name(t->b, row->value), &row->d);
-  }
-  tl_buf_add_z(out, "]}");
-  out->failed = out->failed || !order;
+    tl_put_null(w);
+  tl_put_key(w, "worst");
+  tl_put_array(w);
+  for (uint32_t i = 0; i < n; i++)
+    json_row(w, tl_value_name(t->b, t->rows.at[order[i]].value), &t->rows.at[order[i]].d);
+  tl_put_end(w);
+  tl_put_end(w);
+  w->out->failed = w->out->failed || !order;
   free(order);
 }
 
 static void add_json(tl_buf *out, const tl_verify_report *r, bool equal, uint32_t most) {
-  tl_buf_printf(out, "{\"equal\": %s, \"note\": ", equal ? "true" : "false");
-  tl_json_string(out, tl_buf_view(&r->note));
-  tl_buf_add_z(out, ",\n \"tolerance\": ");
-  json_tolerance(out, r);
-  tl_buf_add_z(out, ",\n \"outputs\": [");
-  for (uint32_t i = 0; i < r->outputs.n; i++) {
-    tl_buf_add_z(out, i ? ",\n  " : "\n  ");
-    json_row(out, r->outputs.at[i].name, &r->outputs.at[i].d);
-  }
-  tl_buf_add_char(out, ']');
+  tl_json_writer writer = tl_json_to(out), *w = &writer;
+  tl_put_object(w);
+  tl_member_bool(w, "equal", equal);
+  tl_member_sv(w, "note", tl_buf_view(&r->note));
+  tl_json_line(w, 1);
+  tl_put_key(w, "tolerance");
+  json_tolerance(w, r);
+  tl_json_line(w, 1);
+  tl_put_key(w, "outputs");
+  tl_put_array(w);
+  for (uint32_t i = 0; i < r->outputs.n; i++)
+    json_row(w, r->outputs.at[i].name, &r->outputs.at[i].d);
+  tl_put_end(w);
   if (r->inner)
-    json_inner(out, &r->twins, most);
-  tl_buf_add_z(out, "}\n");
+    json_inner(w, &r->twins, most);
+  tl_json_finish(w);
 }
 
 tl_status tl_verify_print(tl_cli *cli, tl_verify_report *r) {

@@ -3,6 +3,7 @@
 #include "passes/train/step/path.h"
 
 #include "ir/graph.h"
+#include "support/json_writer.h"
 
 /* MOST_STEPS guards against a circle in `from`. */
 enum { MOST_SHOWN = 8, SHOWN_FIRST = 3, MOST_STEPS = 100000 };
@@ -58,25 +59,32 @@ tl_value_id tl_train_nearest(const tl_module *m, const tl_value_id *from, tl_val
   return TL_NO_VALUE;
 }
 
-static void add_pair(const tl_module *m, tl_value_id param, tl_value_id next, tl_buf *out) {
-  tl_buf_add_z(out, "{\"state\": [[");
-  tl_buf_add_json(out, tl_value_name(m, param));
-  tl_buf_add_z(out, ", ");
-  tl_buf_add_json(out, tl_value_name(m, next));
-  tl_buf_add_z(out, "]]");
+/* Begins {"state": [[param, next]]. */
+static void add_pair(const tl_module *m, tl_value_id param, tl_value_id next, tl_json_writer *w) {
+  tl_put_object(w);
+  tl_put_key(w, "state");
+  tl_put_array(w);
+  tl_put_array(w);
+  tl_put_sv(w, tl_value_name(m, param));
+  tl_put_sv(w, tl_value_name(m, next));
+  tl_put_end(w);
+  tl_put_end(w);
 }
 
 void tl_train_add_state(const tl_module *m, tl_value_id state, tl_value_id next, tl_buf *out) {
-  add_pair(m, state, next, out);
-  tl_buf_add_z(out, "}");
+  tl_json_writer w = tl_json_to(out);
+  add_pair(m, state, next, &w);
+  tl_put_end(&w);
 }
 
 void tl_train_add_spec(const tl_module *m, tl_value_id param, tl_value_id next, tl_value_id grad,
                        tl_buf *out) {
-  add_pair(m, param, next, out);
-  tl_buf_add_z(out, ", \"grads\": {");
-  tl_buf_add_json(out, tl_value_name(m, param));
-  tl_buf_add_z(out, ": ");
-  tl_buf_add_json(out, grad ? tl_value_name(m, grad) : TL_SV("GRADIENT"));
-  tl_buf_add_z(out, "}}");
+  tl_json_writer w = tl_json_to(out);
+  add_pair(m, param, next, &w);
+  tl_put_key(&w, "grads");
+  tl_put_object(&w);
+  tl_put_key_sv(&w, tl_value_name(m, param));
+  tl_put_sv(&w, grad ? tl_value_name(m, grad) : TL_SV("GRADIENT"));
+  tl_put_end(&w);
+  tl_put_end(&w);
 }
