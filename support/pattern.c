@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiles and matches regular expressions that users write, after checking that they are cheap. */
+/* Compiles and matches regular expressions that users write, after checking that they are cheap.
+ * The matching is the C library's: POSIX extended expressions are what users of command lines know,
+ * and need no further dependency. */
 #include "support/pattern.h"
 
 /* Returns where the bracket expression that opens at i ends: behind its ']', or at the end of the

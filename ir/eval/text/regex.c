@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiles trees to programs of an automaton that follows all its states at once, and runs them (K.
- * Thompson, CACM 11 (1968) 419). There is no backtracking, so no pattern takes exponential time. */
+ * Thompson, CACM 11 (1968) 419). There is no backtracking, so no pattern takes exponential time.
+ *
+ * Own code, since no library in C fits: ONNX's RegexFullMatch wants the syntax of RE2, and RE2
+ * is C++ without functions for C, which would bring libstdc++ into libtailor. PCRE2 and Oniguruma
+ * backtrack, so a model could hold a pattern that takes exponential time or ends at a limit. TRE
+ * and the C library do not read this syntax, and how the C library reads one depends on the locale.
+ */
 #include "ir/eval/text/regex_tree.h"
 
 /* A step costs time in proportion to the program, so its size is bounded. */
