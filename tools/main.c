@@ -199,7 +199,8 @@ int main(int argc, char **argv) {
     status = tl_cli_apply(&cli); /* of commands that had nothing to say about it */
   if (status != TL_OK && tl_memory_failed())
     status = TL_NO_MEMORY;
-  status = tl_diag_close(&cli.diag, status, 0);
+  if (status != TL_OK || !cli.applied) /* files that have their names are no failure */
+    status = tl_diag_close(&cli.diag, status, 0);
   int code = exit_code(&cli, status);
   tl_cli_release(&cli);
   return code;

@@ -29,7 +29,7 @@ REFUSED = [
     ('SequenceConstruct', [None], TensorProto.BFLOAT16, 'inputs', OLD, {}),
     ('Shrink', [None], TensorProto.BFLOAT16, 'input', OLD, {}),
     ('Einsum', [None], TensorProto.BFLOAT16, 'Inputs', OLD, {'equation': 'i->i'}),
-    ('Sum', [None, None], TensorProto.INT32, 'data_0', FLOATS + ' (', {}),
+    ('Mean', [None, None], TensorProto.INT32, 'data_0', FLOATS + ' (', {}),
     ('Mean', [None, None], I64, 'data_0', FLOATS + ' (', {}),
     ('Relu', [None], TensorProto.BOOL, 'X', FLOATS + ', ', {}),
     ('And', [None, None], TensorProto.UINT8, 'A', 'bool (', {}),

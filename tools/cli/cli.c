@@ -110,6 +110,8 @@ static tl_status check_memory(tl_cli *cli) {
 }
 
 tl_status tl_cli_apply(tl_cli *cli) {
+  if (cli->applied && cli->changes.list.n == 0)
+    return TL_OK;
   TL_TRY(check_memory(cli));
   if (cli->changes.list.n == 0)
     return TL_OK; /* a signal that comes behind the last name is too late */
@@ -118,6 +120,7 @@ tl_status tl_cli_apply(tl_cli *cli) {
   tl_signals_hold(true);
   tl_status status = tl_changes_apply(&cli->changes, &cli->diag);
   tl_signals_hold(false);
+  cli->applied = status == TL_OK;
   return status;
 }
 

@@ -29,6 +29,7 @@ typedef struct tl_cli {
   tl_severity threshold;      /* least severity printed */
   bool colour;
   tl_changes changes;           /* files that are complete and appear when they are applied */
+  bool applied;                 /* they have: the command is done, whatever fails behind it */
   bool memory_said;             /* that it ran out */
   tl_map said;                  /* warnings that were printed, by hash */
   tl_fusion_stats fusions;      /* what fusion passes did, if somebody wants to know */
