@@ -315,6 +315,10 @@ class Tests:
         """gradient ops of ONNX Runtime and their NPU forms against finite differences; AIR"""
         return counted([PYTHON, 'tests/train/gradients.py', '--tailor', self.tool('gcc')])
 
+    def formulas(self):
+        """optimizers in kernel, expansion, update pass and NPU form against one formula"""
+        return counted([PYTHON, 'tests/train/formulas.py', '--tailor', self.tool('gcc')])
+
     def estimates(self):
         """a step with a scaled loss never takes less than the plain one, by the cost model"""
         return counted([PYTHON, 'tests/train/estimates.py', '--tailor', self.tool('gcc')])
