@@ -13,7 +13,7 @@ import re
 import air_check
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
-TABLES = os.path.join(ROOT, 'ir', 'op_info')
+TABLES = os.path.join(ROOT, 'ir', 'chip', 'op_info')
 # serialized name -> name in the tables
 SHORT = {'float32': 'f32', 'float16': 'f16', 'bfloat16': 'bf16', 'hifloat8': 'hif8',
          'double': 'f64', 'int8': 'i8', 'uint8': 'u8', 'int16': 'i16', 'uint16': 'u16',

@@ -44,7 +44,7 @@ OK, INVALID, UNSUPPORTED = 0, 2, 3
 
 def chips():
     """[(name, family, table, has bf16)] of ir/chip/soc.tbl; of a series, a member of it."""
-    with open(os.path.join(ROOT, 'ir', 'soc.tbl'), encoding='utf-8') as f:
+    with open(os.path.join(ROOT, 'ir', 'chip', 'soc.tbl'), encoding='utf-8') as f:
         text = re.sub(r'/\*.*?\*/', '', f.read(), flags=re.S)
     families = {i: (table, bf16 == 'true') for i, table, bf16 in
                 re.findall(r'^SOC\((\w+),\s*"[^"]*",\s*(\w+),\s*(\w+),', text, re.M)}
