@@ -119,7 +119,8 @@ class Update:
             self.inputs['go'] = np.full((1,), self.go)
         states = [kind for kind in 'xgvh'[:kinds] if kind != 'g']
         self.results = [f'{kind}{k}.new' for kind in states for k in range(len(self.shapes))]
-        self.name = (f'{op[1]} {attributes(attrs)} {IR[self.dtype]} {self.shapes} count {self.step} '
+        self.name = (f'{op[1]} {attributes(attrs)} {IR[self.dtype]} {self.shapes} '
+                     f'count {self.step} '
                      f'rate {IR[rate_dtype]}{list(scalar)} go {self.go}')
 
     def counted(self):
@@ -298,8 +299,8 @@ def single_steps(rng):
                 ('tl::LambNext', 'v m gg g p c2 c1 b1 a1 b2 a2 decay eps', {}),
                 ('npu::LambNextMV', 'gg v c2 g m c1 p b1 a1 b2 a2 decay eps', {})], 4, dtype, shape,
                 operands='v m gg g p: c2 c1 b1 a1 b2 a2 decay eps', eps=eps)
-        # Lowering gives the numbers 0 and 1 of LambUpdateWithLrV2 the shape [1], for which the meaning
-        # of the NPU op has no scalar result: the evaluator refuses that.
+        # Lowering gives the numbers 0 and 1 of LambUpdateWithLrV2 the shape [1], for which the
+        # meaning of the NPU op has no scalar result: the evaluator refuses that.
         for norms in ({}, {'pn': 0}, {'un': 0}, {'pn': 0, 'un': 0}) if shape else ():
             yield Step(rng, ref.lamb_update, [
                 ('tl::LambUpdate', 'p u lr pn un', {}),
