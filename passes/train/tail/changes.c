@@ -83,8 +83,10 @@ static void restore_order(tl_tail *t) {
 }
 
 /* An edge in the direction of the order closes no cycle. One against it needs a search, and a sort
- * afterwards. */
+ * afterwards. Nodes of two graphs have no order: the last bucket may be in a body. */
 bool tl_tail_add_edge(tl_tail *t, tl_node_id from, tl_node_id to, tl_control_origin origin) {
+  if (tl_node_get(t->m, from)->graph != tl_node_get(t->m, to)->graph)
+    return false;
   bool backwards = tl_node_is_before(t->m, to, from);
   if (from == to || has_edge(t->m, from, to))
     return false;
