@@ -4,8 +4,8 @@
 
 #include "backend/data.h"
 #include "ir/tensor_expr.h"
-#include "support/hash.h"
 #include "support/json_writer.h"
+#include "support/sha256.h"
 
 void tl_weight_files_init(tl_weight_files *f, const char *model) {
   *f = (tl_weight_files){.model = model, .alignment = 1};

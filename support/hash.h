@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Non-cryptographic hashing and random numbers with fixed seeds, the same on every machine, and
- * SHA-256 for the names of external weight files. */
+/* Non-cryptographic hashing and random numbers with fixed seeds, the same on every machine. */
 #ifndef TL_SUPPORT_HASH_H
 #define TL_SUPPORT_HASH_H
 
@@ -25,21 +24,5 @@ static inline uint64_t tl_random_bits(uint64_t key, uint64_t i) {
   z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
   return z ^ (z >> 31);
 }
-
-/* SHA-256 (FIPS 180-4), fed in pieces. */
-typedef struct tl_sha256 {
-  uint32_t state[8];
-  uint64_t n;                /* bytes so far */
-  unsigned char pending[64]; /* the n % 64 bytes of the block that is not full */
-} tl_sha256;
-
-/* Starts an empty message. */
-void tl_sha256_start(tl_sha256 *s);
-/* Adds n bytes to the message. */
-void tl_sha256_add(tl_sha256 *s, const void *p, size_t n);
-/* Writes the digest as 64 lower-case hex digits and a NUL. The state is used up. */
-void tl_sha256_finish(tl_sha256 *s, char out[65]);
-/* Writes the digest of n bytes in one call. */
-void tl_sha256_hex(const void *p, size_t n, char out[65]);
 
 #endif

@@ -7,7 +7,7 @@
 #include "ir/verify/verify.h"
 #include "lib/session/session.h"
 #include "passes/train/step/state.h"
-#include "support/hash.h"
+#include "support/sha256.h"
 
 static bool is_stream(const char *path) { return strcmp(path, "-") == 0; }
 

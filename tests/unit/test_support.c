@@ -6,8 +6,8 @@
 
 #include "support/arena.h"
 #include "support/file.h"
-#include "support/hash.h"
 #include "support/map.h"
+#include "support/sha256.h"
 #include "support/slab.h"
 #include "support/symbol.h"
 #include "tests/unit/unit.h"

@@ -8,8 +8,8 @@
 
 /* Begins to look at the allocations of the JSON library too. */
 void tl_memory_watch(void);
-/* True once an allocation of ordinary size has failed. One of an enormous size, which a model may
- * ask for, is judged where it is made. */
+/* True once an allocation of ordinary size has failed, in this thread or in one that worked for it.
+ * One of an enormous size, which a model may ask for, is judged where it is made. */
 bool tl_memory_failed(void);
 
 #endif
