@@ -159,7 +159,7 @@ class Functions:
     """A table by op id of functions that one room has: name, argument and what else a row says."""
     ROOMS = {'express': ('ir/express.h', 'uint32_t tl_express_{}(tl_express *x);'),
              'infer': ('ir/infer/infer.h', 'tl_status tl_infer_{}(tl_infer *x, uint32_t node);'),
-             'eval': ('ir/eval/kernel/run.h', 'tl_status tl_eval_{}(tl_eval *x);')}
+             'eval': ('ir/eval/kernel/row.h', 'tl_status tl_eval_{}(tl_eval *x);')}
 
     def __init__(self, emitter, kind):
         self.kind = kind

@@ -16,12 +16,19 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 TABLE = os.path.join(HERE, 'rooms.tbl')
 LAYERS = ('frontend', 'passes', 'backend')  # which do not see each other
-# Rooms whose files still call each other in circles; no other room may begin to.
-CIRCLES = ('ir', 'ir/infer', 'ir/verify', 'ir/text', 'ir/eval/kernel', 'ir/eval/linear',
-           'ir/eval/conv', 'ir/eval/text', 'ir/eval/signal', 'ir/eval/ml', 'frontend/config',
-           'passes/edit', 'passes/fold', 'passes/npu', 'passes/engine', 'passes/scopes',
-           'passes/train/step', 'passes/train/time', 'passes/train/update', 'passes/train/comm',
-           'passes/train/scale', 'passes/precision', 'passes/ub', 'backend/air', 'tools')
+# Rooms whose files may call each other in circles, and why; no other room may begin to.
+CIRCLES = {
+    'ir': 'attributes hold tensors, tensors have types, and the module that keeps all three has '
+          'ops with attributes: tables of one structure',
+    'ir/infer': 'bodies of If, Loop and Scan are inferred by the driver that called their op',
+    'ir/text': 'recursive descent: a graph has nodes, nodes have attributes, and an attribute may '
+               'be a graph',
+    'frontend/config': 'the file of a run names options, and an option may name such a file',
+    'passes/engine': 'not cut yet: parser, matcher and what explains a miss',
+    'passes/train/step': 'not cut yet: files round one structure, tl_train_info',
+    'passes/train/scale': 'not cut yet: the driver and the makers of nodes are one file',
+    'passes/precision': 'not cut yet: files round one structure, the walk',
+    'backend/air': 'not cut yet: files round one structure, the export'}
 MARKS = '<!-- files --> ... <!-- end -->'
 MARKED = re.compile(r'(<!-- files -->\n).*?<!-- end -->', re.S)
 COUNTS = re.compile(r'[\d,]+')  # of lines and includes: they may lag behind

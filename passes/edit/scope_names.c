@@ -3,7 +3,7 @@
  * of strings, and a path of "name: class". Names are those of modules from the outermost on, each
  * with its parent's name in front: '', 'encoder', 'encoder.layer.0'. The last entry is the node
  * itself. */
-#include "passes/edit/scopes.h"
+#include "passes/edit/scope_names.h"
 
 /* Read position in a printed Python list. */
 typedef struct py_list {

@@ -2,6 +2,8 @@
 /* Builds the tree of scopes of a module from metadata and names of nodes (scopes.h). */
 #include "passes/edit/scopes.h"
 
+#include "passes/edit/scope_names.h"
+
 #include "ir/marks.h"
 
 #define UNTOLD                                                                                     \

@@ -13,8 +13,7 @@
 #include "ir/module.h"
 
 enum {
-  TL_MOST_SCOPES_DEEP = 64, /* deeper levels are dropped: their nodes count for the 64th level */
-  TL_NO_SCOPE = 0           /* outside all scopes */
+  TL_NO_SCOPE = 0 /* outside all scopes */
 };
 
 /* One scope; scopes are identified by their numbers. */
@@ -67,17 +66,5 @@ void tl_scope_path(const tl_scopes *s, uint32_t scope, tl_buf *out);
 /* Returns true if the glob matches the whole name. `*` stands for any text, '/' included; `?` for
  * one byte. O(n * m). */
 bool tl_scope_glob_fits(tl_sv glob, tl_sv name);
-
-/* One level of a scope while a name is split; views into the text or the arena. */
-typedef struct tl_scope_level {
-  tl_sv name;
-  tl_sv klass; /* empty: unknown */
-} tl_scope_level;
-
-/* Parse metadata of a node into levels [TL_MOST_SCOPES_DEEP], outermost first, without the entry of
- * the node itself. Return false if the text has another form (scope_names.c). */
-bool tl_scope_levels_of_lists(tl_arena *a, tl_sv names, tl_sv classes, tl_scope_level *levels,
-                              uint32_t *n);
-bool tl_scope_levels_of_namespace(tl_sv text, tl_scope_level *levels, uint32_t *n);
 
 #endif

@@ -95,6 +95,9 @@ void tl_fold_release_values(tl_fold *f);
  * the forward sweep continues, or TL_NO_NODE if the If stays. */
 tl_node_id tl_fold_take_branch(tl_fold *f, tl_node_id n);
 
+/* Marks the producers of a node's operands: they lose a user. The marks are one bit for each node
+ * that exists when the first node is erased; nodes made later are never orphans. */
+void tl_fold_orphan_operands(tl_fold *f, tl_node_id n);
 /* Erases a node without users, and constants that only it used. Marks the producers of its operands
  * as orphans. */
 void tl_fold_erase(tl_fold *f, tl_node_id n);

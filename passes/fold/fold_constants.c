@@ -121,25 +121,7 @@ static void sweep_down(tl_fold *f, const tl_graph *g) {
   }
 }
 
-/* ---- backward sweep
- * -------------------------------------------------------------------------------------- */
-
-/* Marks the producers of a node's operands: they lose a user. The marks are one bit for each node
- * that exists when the first node is erased; nodes made later are never orphans. */
-static void orphan_operands(tl_fold *f, tl_node_id n) {
-  if (!f->orphans) {
-    f->n_orphans = tl_module_node_end(f->m);
-    f->orphans = tl_arena_calloc(f->p->scratch, f->n_orphans / 8 + 1u, 1);
-  }
-  for (uint32_t i = 0; f->orphans && i < tl_node_get(f->m, n)->n_operands; i++) {
-    tl_value_id v = tl_operand(f->m, n, i);
-    tl_node_id from = v ? tl_value_producer(f->m, v) : TL_NO_NODE;
-    if (from < f->n_orphans)
-      f->orphans[from / 8] |= (uint8_t)(1u << from % 8);
-    if (from && f->lost && !tl_u32_vec_push(f->lost, from))
-      f->failed = true;
-  }
-}
+/* ---- backward sweep -------------------------------------------------------------------------- */
 
 static bool is_orphan(const tl_fold *f, tl_node_id n) {
   return f->orphans && n < f->n_orphans && (f->orphans[n / 8] >> n % 8 & 1);
@@ -151,23 +133,6 @@ static bool is_unused(const tl_fold *f, const tl_node *node) {
         tl_is_pinned(&f->pinned, node->results + i))
       return false;
   return true;
-}
-
-void tl_fold_erase(tl_fold *f, tl_node_id n) {
-  orphan_operands(f, n);
-  uint32_t count = tl_node_get(f->m, n)->n_operands;
-  tl_arena_mark mark = tl_arena_save(f->p->scratch);
-  tl_value_id *operands = tl_arena_calloc(f->p->scratch, count, sizeof *operands);
-  for (uint32_t i = 0; operands && i < count; i++)
-    operands[i] = tl_operand(f->m, n, i);
-  tl_node_erase(f->m, n);
-  for (uint32_t i = 0; operands && i < count; i++) {
-    tl_value_id v = operands[i];
-    if (v && tl_value_get(f->m, v)->kind == TL_VALUE_CONSTANT && !tl_is_pinned(&f->pinned, v) &&
-        !tl_value_get(f->m, v)->n_uses)
-      tl_graph_erase_constant(f->m, v);
-  }
-  tl_arena_rewind(f->p->scratch, mark);
 }
 
 /* Infers a node again with its new operand; returns false if inference reports an error. A model
@@ -281,7 +246,7 @@ static void apply(tl_fold *f, const tl_substitute *s) {
   f->failed = made == TL_NO_VALUE;
   if (f->failed)
     return;
-  orphan_operands(f, s->node);
+  tl_fold_orphan_operands(f, s->node);
   tl_node_set_operand(f->m, s->node, s->operand, made);
   if (accepts(f, s->node)) {
     tl_pass_remark(f->p, f->m, s->node, true, "operand %u is known to be a constant", s->operand);

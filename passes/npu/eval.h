@@ -5,6 +5,7 @@
 #define TL_PASSES_NPU_EVAL_H
 
 #include "passes/npu/expr.h"
+#include "passes/npu/facts.h"
 
 /* The first candidate of x->node whose guard holds, -1: none. *out is NULL then. */
 tl_status tl_npu_choose(tl_npu_forms *forms, tl_site *x, int16_t *candidate,
@@ -30,20 +31,5 @@ tl_attr tl_npu_attr_from(tl_site *x, tl_symbol name, uint8_t kind, tl_rv v);
 /* Operands that an operand expression stands for (operands.c): *n of them, TL_NO_VALUE for an
  * absent one. New constants are added to the node's graph. False with x->why or x->failed set. */
 bool tl_npu_operands(tl_site *x, const tl_expr *e, tl_value_id **out, uint32_t *n);
-
-/* ---- shared by the files above -------------------------------------------------------------- */
-
-/* Elements of an integer list: an attribute's, or those of a const operand. False when unknown. */
-bool tl_npu_as_ints(tl_site *x, tl_rv v, tl_int_list *out);
-/* The same as doubles. */
-bool tl_npu_as_floats(tl_site *x, tl_rv v, const double **out, uint32_t *n);
-/* The guard tf_nearest (nearest.c). */
-bool tl_npu_tf_nearest(tl_site *x);
-/* Room for n elements of `size` bytes in scratch; NULL (and x->failed) when memory is out. */
-void *tl_npu_room(tl_site *x, size_t n, size_t size);
-/* Rank of a value, -1 when unknown. */
-int tl_npu_rank(const tl_site *x, tl_value_id v);
-/* Dim k (negative: from the end); TL_DIM_UNKNOWN when out of range. */
-tl_dim tl_npu_dim(const tl_site *x, tl_value_id v, int64_t k);
 
 #endif

@@ -3,8 +3,10 @@
  * The NPU op has only TensorFlow's three ways to compute places and no nearest_mode. Which of
  * ONNX's combinations agree with one of them depends on the sizes too, so all places of all axes
  * are compared. */
-#include "ir/eval/conv/resize.h"
-#include "passes/npu/eval.h"
+#include "passes/npu/nearest.h"
+
+#include "ir/eval/conv/resize_axes.h"
+#include "passes/npu/facts.h"
 
 enum { RANK = 4, LONGEST = 1 << 16 };
 

@@ -4,7 +4,6 @@
 
 #include "ir/infer/infer.h"
 #include "passes/edit/values.h"
-#include "passes/scopes/definitions.h"
 
 enum {
   MOST_BYTES = 65536
@@ -22,6 +21,14 @@ typedef struct mover {
   const char *why;   /* reason, as a clause, why something cannot be moved */
   bool no_memory;
 } mover;
+
+tl_type_id tl_scope_formal_type(const tl_module *m, tl_value_id v, tl_module *body) {
+  const tl_type *t = tl_type_get(m, tl_value_type(m, v));
+  tl_dim dims[TL_MAX_RANK];
+  for (int i = 0; i < TL_MAX_RANK; i++)
+    dims[i] = TL_DIM_UNKNOWN;
+  return tl_type_tensor(body, (tl_dtype)t->dtype, t->rank, dims);
+}
 
 static tl_symbol move_symbol(mover *v, tl_symbol s) {
   tl_symbol moved = s ? tl_module_intern(v->to, tl_sym(v->from, s)) : 0;
@@ -151,7 +158,7 @@ static void add_inputs(mover *v, const tl_scope_cut *cut) {
       v->why = "has a boundary value that is not a tensor of known rank";
       return;
     }
-    tl_type_id open = tl_definition_type(v->from, cut->inputs[i], v->to);
+    tl_type_id open = tl_scope_formal_type(v->from, cut->inputs[i], v->to);
     tl_symbol name = fresh(v, tl_sym(v->from, cut->input_names[i]));
     tl_value_id input = v->no_memory || !open
                             ? TL_NO_VALUE

@@ -24,6 +24,9 @@ typedef struct tl_scope_cut {
  * TL_NO_MEMORY, reported. O(size). */
 tl_status tl_scope_body_make(tl_module *m, const tl_scope_cut *cut, tl_module **out,
                              const char **why, tl_node_id *where) TL_NODISCARD;
+/* Returns the type, in module `body`, of the formal that stands for tensor v: same dtype and rank,
+ * open sizes. TL_NO_TYPE if memory is out. */
+tl_type_id tl_scope_formal_type(const tl_module *m, tl_value_id v, tl_module *body);
 /* Op and attributes of a node that stands for a scope. */
 typedef struct tl_scope_op {
   tl_op_id op;

@@ -86,14 +86,6 @@ tl_status tl_definitions_expand(tl_module *m, const tl_options *options) {
 
 /* ---- outlining ------------------------------------------------------------------------------ */
 
-tl_type_id tl_definition_type(const tl_module *m, tl_value_id v, tl_module *body) {
-  const tl_type *t = tl_type_get(m, tl_value_type(m, v));
-  tl_dim dims[TL_MAX_RANK];
-  for (int i = 0; i < TL_MAX_RANK; i++)
-    dims[i] = TL_DIM_UNKNOWN;
-  return tl_type_tensor(body, (tl_dtype)t->dtype, t->rank, dims);
-}
-
 static tl_symbol move_symbol(const tl_module *m, tl_symbol s, tl_module *body) {
   return tl_module_intern(body, tl_sym(m, s));
 }
@@ -139,7 +131,7 @@ static tl_status make_body(const tl_module *m, tl_node_id n, tl_module *body) {
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_operand(m, n, i);
     tl_symbol name = port_name(body, tl_op_operand_port(row, i), i);
-    tl_type_id type = v ? tl_definition_type(m, v, body) : TL_NO_TYPE;
+    tl_type_id type = v ? tl_scope_formal_type(m, v, body) : TL_NO_TYPE;
     tl_value_id formal =
         name == TL_NO_SYMBOL ? TL_NO_VALUE : tl_graph_add_input(body, g, name, type, TL_NO_TENSOR);
     if (!formal)

@@ -9,8 +9,4 @@
 bool tl_has_defined_ops(const tl_module *m);
 /* Runs the pass expand-definitions outside a pipeline. Errors are reported. */
 tl_status tl_definitions_expand(tl_module *m, const tl_options *options) TL_NODISCARD;
-/* Returns the type, in module `body`, of the formal that stands for tensor v: same dtype and rank,
- * open sizes. TL_NO_TYPE if memory is out. */
-tl_type_id tl_definition_type(const tl_module *m, tl_value_id v, tl_module *body);
-
 #endif

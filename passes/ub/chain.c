@@ -4,8 +4,6 @@
 
 #include <ctype.h>
 
-#include "passes/ub/group.h"
-
 enum { PLAIN = 0, MIXED = 1, DYNAMIC = 2, OPEN = 3 };
 
 typedef struct chain_row {

@@ -6,6 +6,9 @@
 
 #include "passes/ub/nodes.h"
 
+/* The pass that has no chain: any elementwise nodes, from the end of the graph on. */
+#define TL_UB_AUTOMATIC "AutomaticUbFusion"
+
 /* Limits of a chain, and special values of tl_ub_step.outside and tl_ub_step.args. */
 enum {
   TL_UB_MOST_STEPS = 8,

@@ -6,8 +6,6 @@
 #include "passes/ub/chain.h"
 #include "passes/ub/contract.h"
 
-/* The pass that has no chain: any elementwise nodes, from the end of the graph on. */
-#define TL_UB_AUTOMATIC "AutomaticUbFusion"
 enum { TL_UB_AUTOMATIC_ORDER = 5999, TL_UB_MOST_AUTOMATIC = 28, TL_UB_MOST_BRANCHES = 6 };
 
 /* Why nodes that a pass would have taken are in no kernel together. */

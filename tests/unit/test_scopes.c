@@ -4,6 +4,7 @@
 
 #include "ir/text/parse.h"
 #include "ir/text/print.h"
+#include "passes/edit/scope_names.h"
 #include "passes/edit/scopes.h"
 #include "passes/manager.h"
 #include "tests/unit/unit.h"

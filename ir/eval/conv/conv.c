@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes Conv, and what every convolution does first: sizes, choice of the way, bias. */
 #include "ir/eval/conv/conv.h"
+#include "ir/eval/linear/gemm.h"
 
 enum { FEW_CHANNELS = 4, FILL_GRAIN = 8 }; /* fewer channels of a group fill too little of a tile */
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "ir/eval/conv/conv.h"
+#include "ir/eval/linear/gemm.h"
 
 /* The convolution and its maps; `image` is the one at hand. */
 typedef struct deform {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolution without a matrix product: one row of windows at a time, each tap added to the whole
  * row. The order of the sums is that of the product. */
-#include "ir/eval/conv/conv.h"
+#include "ir/eval/conv/ways.h"
 
 /* A row of results of one output channel. */
 typedef struct line {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packing functions of convolutions: windows of the input, and weights that are not floats. */
-#include "ir/eval/conv/conv.h"
+#include "ir/eval/conv/ways.h"
 
 enum { MOST_LANES = 64, MOST_PIECES = 512 }; /* no tile of gemm_unit.h is wider */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes Resize and Upsample. Interpolation is separable: one axis after another, in double.
  * Nearest copies elements of any type. */
-#include "ir/eval/conv/resize.h"
+#include "ir/eval/conv/resize_axes.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 /* The geometry of Resize and Upsample: options, dims of the result, coordinates, taps. */
 #include <math.h>
 
-#include "ir/eval/conv/resize.h"
+#include "ir/eval/conv/resize_axes.h"
 
 /* ---- options -------------------------------------------------------------------------------- */
 

@@ -22,8 +22,9 @@
 #define TL_IR_EVAL_KERNEL_KERNEL_H
 
 #include "ir/eval/kernel/kernels_gen.h"
-#include "ir/eval/kernel/run.h"
+#include "ir/host.h"
 #include "ir/ops_gen.h"
+#include "support/pool.h"
 
 typedef struct tl_eval_run tl_eval_run; /* the run that calls the kernel (run.c) */
 

@@ -5,6 +5,7 @@
 #ifndef TL_IR_EVAL_KERNEL_RUN_H
 #define TL_IR_EVAL_KERNEL_RUN_H
 
+#include "ir/eval/kernel/row.h"
 #include "ir/host.h"
 #include "support/pool.h"
 
@@ -24,17 +25,6 @@ typedef struct tl_eval_options {
   tl_eval_watch watch;        /* NULL: nobody */
   void *watch_user;
 } tl_eval_options;
-
-typedef struct tl_eval tl_eval; /* what a kernel sees (kernel.h) */
-/* A kernel: computes the results of one node. */
-typedef tl_status (*tl_eval_fn)(tl_eval *ctx);
-
-/* A row of the table of kernels: TL_N_OPS rows by op id, generated from the op table. */
-typedef struct tl_eval_row {
-  tl_eval_fn fn; /* NULL: the evaluator cannot run the op */
-  int64_t arg;   /* fixed argument of the kernel, 0 if none */
-  bool wide;     /* narrow floats reach the kernel as f32 */
-} tl_eval_row;
 
 /* What to run and with what; all pointers are borrowed. */
 typedef struct tl_eval_job {

@@ -3,7 +3,7 @@
 #ifndef TL_IR_EVAL_LINEAR_BLAS_H
 #define TL_IR_EVAL_LINEAR_BLAS_H
 
-#include "ir/eval/linear/gemm.h"
+#include "ir/eval/linear/products.h"
 
 #ifdef TL_BLAS
 /* Runs the products when they are plain matrices of floats and returns true; otherwise returns

@@ -2,6 +2,8 @@
 /* The matrix product (gemm.h), blocked as by Goto and van de Geijn (2008). C is cut into tasks for
  * the pool; a task walks blocks of columns, of k and of rows, packs both operands and calls the
  * tile of the processor. */
+#include "ir/eval/linear/gemm.h"
+
 #include "ir/eval/linear/blas.h"
 #include "ir/eval/linear/gemm_unit.h"
 

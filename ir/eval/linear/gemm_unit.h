@@ -4,7 +4,7 @@
 #ifndef TL_IR_EVAL_LINEAR_GEMM_UNIT_H
 #define TL_IR_EVAL_LINEAR_GEMM_UNIT_H
 
-#include "ir/eval/linear/gemm.h"
+#include "ir/eval/linear/products.h"
 
 enum { TL_GEMM_LEVELS = 3 }; /* baseline, 256-bit and 512-bit vectors */
 

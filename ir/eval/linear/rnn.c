@@ -4,7 +4,7 @@
  * input size, H hidden size, G gates.
  *
  * Threads divide the batch, since its rows do not depend on each other. */
-#include "ir/eval/linear/rnn.h"
+#include "ir/eval/linear/rnn_activation.h"
 
 /* One layer and what it computes; `direction`, `w` and `r` change from one direction to the
  * next. */

@@ -2,7 +2,7 @@
 /* Reads and computes the activation functions of recurrent layers. */
 #include <math.h>
 
-#include "ir/eval/linear/rnn.h"
+#include "ir/eval/linear/rnn_activation.h"
 #include "ir/eval/math/elementary.h"
 
 /* A function and the parameters that it takes from activation_alpha and activation_beta. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes TreeEnsemble, TreeEnsembleRegressor and TreeEnsembleClassifier. */
-#include "ir/eval/ml/tree.h"
+#include "ir/eval/ml/forest.h"
 
 #include <math.h>
 

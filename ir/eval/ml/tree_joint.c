@@ -3,7 +3,7 @@
  * child is a position in either. In the forest leaves follow the nodes in one list. */
 #include <math.h>
 
-#include "ir/eval/ml/tree.h"
+#include "ir/eval/ml/forest.h"
 
 /* The attributes of the node. */
 typedef struct joint_lists {

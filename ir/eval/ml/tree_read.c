@@ -3,7 +3,7 @@
  * different lengths, cycles; everything is checked here. */
 #include <stdlib.h>
 
-#include "ir/eval/ml/tree.h"
+#include "ir/eval/ml/forest.h"
 
 /* Refuses a list of another length than expected. */
 static tl_status need_count(tl_eval *ctx, tl_symbol name, uint64_t n, uint64_t expected) {

@@ -2,7 +2,7 @@
 /* The Fourier transform of one line of any length. Angles come from a table that is computed entry
  * by entry, so errors do not grow along it. */
 #include "ir/eval/math/elementary.h"
-#include "ir/eval/signal/signal.h"
+#include "ir/eval/signal/fft.h"
 
 #define PI 3.14159265358979323846
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes DFT, STFT and ONNX Runtime's Rfft and Irfft. */
-#include "ir/eval/signal/signal.h"
+#include "ir/eval/signal/fft.h"
 
 /* The lines of a transform. An element of the input is one number or a pair. */
 typedef struct transform {

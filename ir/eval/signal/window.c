@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "ir/eval/math/elementary.h"
-#include "ir/eval/signal/signal.h"
+#include "ir/eval/signal/fft.h"
 
 #define PI 3.14159265358979323846
 

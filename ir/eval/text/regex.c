@@ -7,6 +7,8 @@
  * backtrack, so a model could hold a pattern that takes exponential time or ends at a limit. TRE
  * and the C library do not read this syntax, and how the C library reads one depends on the locale.
  */
+#include "ir/eval/text/regex.h"
+
 #include "ir/eval/text/regex_tree.h"
 
 /* A step costs time in proportion to the program, so its size is bounded. */

@@ -3,7 +3,8 @@
 #ifndef TL_IR_EVAL_TEXT_REGEX_TREE_H
 #define TL_IR_EVAL_TEXT_REGEX_TREE_H
 
-#include "ir/eval/text/regex.h"
+#include "support/arena.h"
+#include "support/str.h"
 
 enum { TL_REGEX_INFINITE = -1 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Splits buckets whose members depend on each other (bucket_plan.h). */
-#include "passes/train/comm/bucket_plan.h"
+/* Splits buckets whose members depend on each other (bucket_split.h). */
+#include "passes/train/comm/bucket_split.h"
+
 #include "passes/train/step/regions.h"
 
 /* Dependences of nodes on members, in the order of the members. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Traces on which rank a value is what it would be without shards (shards.h).
  * A sum is right on its root alone, and so is everything that depends on it. */
+#include "passes/train/comm/shard_roots.h"
+
 #include "ir/ops_gen.h"
-#include "passes/train/comm/shards.h"
 #include "passes/train/step/regions.h"
 #include "passes/train/step/update_ops.h"
 

@@ -9,6 +9,7 @@
 #include "ir/ops_gen.h"
 #include "passes/edit/copy.h"
 #include "passes/edit/values.h"
+#include "passes/train/comm/shard_roots.h"
 
 /* ---- who has what ---------------------------------------------------------------------------- */
 

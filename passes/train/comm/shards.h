@@ -17,12 +17,6 @@
 tl_status tl_shards_plan(tl_module *m, const tl_train_info *t, const tl_train_config *c,
                          uint32_t *root) TL_NODISCARD;
 
-/* Declares states that depend on the sum of one root as local to that rank. masked: values that are
- * right on every rank although they come from such a sum. E-WUS-GRAD: a state that depends on sums
- * of several roots, or another output that depends on any; TL_NO_MEMORY. All reported. O(nodes +
- * edges + outputs * states). */
-tl_status tl_shards_trace(tl_module *m, tl_arena *arena, const tl_u32_vec *masked) TL_NODISCARD;
-
 /* Makes the branches behind sums that only their roots have: what serves the parameters of one rank
  * alone goes into an If that this rank takes, and broadcasts in a row give its results to all.
  * Declares moments as local to the root. owner: [n_owners] by node id, the index of the only

@@ -3,7 +3,7 @@
 #ifndef TL_PASSES_TRAIN_TIME_ENGINE_SLOTS_H
 #define TL_PASSES_TRAIN_TIME_ENGINE_SLOTS_H
 
-#include "passes/train/time/timeline.h"
+#include "passes/train/time/task_graph.h"
 
 /* Slots of all engines in one array. */
 typedef struct tl_engine_slots {

@@ -2,8 +2,10 @@
 /* plain-updates for optimizers of one tensor: AdamOptimizer and SGDOptimizer of com.microsoft.
  * Graphs that were exported with their updates have them. The arithmetic is that of ONNX Runtime's
  * kernels, except that an element whose change is not finite gets no special treatment. */
+#include "passes/train/update/plain_single.h"
+
 #include "ir/ops_gen.h"
-#include "passes/train/update/plain_updates.h"
+#include "passes/train/update/take_place.h"
 
 typedef struct single {
   tl_node_id n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The geometry of Resize: where a result element lies in the operand, and which operand elements it
  * is made of with which weights. It knows one axis at a time and touches no data. */
-#ifndef TL_IR_EVAL_CONV_RESIZE_H
-#define TL_IR_EVAL_CONV_RESIZE_H
+#ifndef TL_IR_EVAL_CONV_RESIZE_AXES_H
+#define TL_IR_EVAL_CONV_RESIZE_AXES_H
 
 #include "ir/eval/kernel/kernel.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Activation functions of the gates of recurrent layers: RNN, GRU and LSTM. */
-#ifndef TL_IR_EVAL_LINEAR_RNN_H
-#define TL_IR_EVAL_LINEAR_RNN_H
+#ifndef TL_IR_EVAL_LINEAR_RNN_ACTIVATION_H
+#define TL_IR_EVAL_LINEAR_RNN_ACTIVATION_H
 
 #include "ir/eval/kernel/kernel.h"
 

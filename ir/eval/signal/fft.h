@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The Fourier transform of one line, of any length, in f64. */
-#ifndef TL_IR_EVAL_SIGNAL_SIGNAL_H
-#define TL_IR_EVAL_SIGNAL_SIGNAL_H
+#ifndef TL_IR_EVAL_SIGNAL_FFT_H
+#define TL_IR_EVAL_SIGNAL_FFT_H
 
 #include "ir/eval/kernel/number.h"
 

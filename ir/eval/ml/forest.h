@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decision trees in the form in which they are walked. tree_read.c and tree_joint.c make it from
  * attributes and check it, so that the walk needs no checks. */
-#ifndef TL_IR_EVAL_ML_TREE_H
-#define TL_IR_EVAL_ML_TREE_H
+#ifndef TL_IR_EVAL_ML_FOREST_H
+#define TL_IR_EVAL_ML_FOREST_H
 
 #include "ir/eval/ml/ml.h"
 
