@@ -104,15 +104,18 @@ static tl_dtype dtype_of(const tl_site *x, tl_value_id v) {
   return tl_type_dtype(x->m, tl_value_type(x->m, v));
 }
 
-/* like_const(port, e): makes e a constant in the dtype of the port; an absent e is a single 0. */
-static bool give_like(operands *o) {
+/* like_const(port, e), like_number(port, e): makes e a constant of this rank in the dtype of the
+ * port; an absent e is a single 0. */
+static bool give_like(operands *o, int rank) {
   static const double zero = 0;
   const double *at = &zero;
   uint32_t n = 1;
   tl_rv v = tl_npu_evaluate(o->x, o->e->args[1]);
   if (v.kind != TL_RV_NONE && !tl_npu_as_floats(o->x, v, &at, &n))
     return refuse(o->x, "scales are not constant");
-  return give_floats(o, dtype_of(o->x, tl_expr_value(o->x, o->e->args[0])), 1, at, n);
+  if (rank == 0 && n != 1)
+    return refuse(o->x, "one number is wanted, not a list");
+  return give_floats(o, dtype_of(o->x, tl_expr_value(o->x, o->e->args[0])), rank, at, n);
 }
 
 /* Gives the value of ConstantOfShape as a scalar constant; ONNX's default is f32 0. */
@@ -214,7 +217,8 @@ static bool give_call(operands *o) {
   case TL_FN_i32s: return give_ints(o, TL_DTYPE_I32, 1);
   case TL_FN_i64s: return give_ints(o, TL_DTYPE_I64, 1);
   case TL_FN_f32s: return give_f32s(o);
-  case TL_FN_like_const: return give_like(o);
+  case TL_FN_like_const: return give_like(o, 1);
+  case TL_FN_like_number: return give_like(o, 0);
   case TL_FN_tensor_or_f32_0: return give_fill_value(o);
   case TL_FN_or_empty_i32: return give_or_empty(o, TL_DTYPE_I32);
   case TL_FN_or_empty_f32: return give_or_empty(o, TL_DTYPE_F32);

@@ -299,9 +299,7 @@ def single_steps(rng):
                 ('tl::LambNext', 'v m gg g p c2 c1 b1 a1 b2 a2 decay eps', {}),
                 ('npu::LambNextMV', 'gg v c2 g m c1 p b1 a1 b2 a2 decay eps', {})], 4, dtype, shape,
                 operands='v m gg g p: c2 c1 b1 a1 b2 a2 decay eps', eps=eps)
-        # Lowering gives the numbers 0 and 1 of LambUpdateWithLrV2 the shape [1], for which the
-        # meaning of the NPU op has no scalar result: the evaluator refuses that.
-        for norms in ({}, {'pn': 0}, {'un': 0}, {'pn': 0, 'un': 0}) if shape else ():
+        for norms in ({}, {'pn': 0}, {'un': 0}, {'pn': 0, 'un': 0}):
             yield Step(rng, ref.lamb_update, [
                 ('tl::LambUpdate', 'p u lr pn un', {}),
                 ('npu::LambUpdateWithLrV2', 'pn un lr u p zero one', {})], 1, dtype, shape,
