@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading accelerate_train_mode, its hook, and the precisions of its two variants. */
+/* Reads accelerate_train_mode and its hook, and sets the precisions of its two variants. */
 #include "frontend/config/accelerate.h"
 
 #include <math.h>
 
 #include "frontend/config/run_config_read.h"
 
+/* Bounds of the ratio for one trigger. Both bounds are legal; fallback stands for a ratio that is
+ * not given. */
 typedef struct ratio_range {
   float least;
   float most;
@@ -18,6 +20,7 @@ static const ratio_range ratios[] = {
     [TL_ACCELERATE_LOSS] = {1.01F, 1.5F, 1.05F, "1.01 to 1.5"},
 };
 
+/* Reports that one part of the mode is not what `wanted` says. */
 static tl_status refuse(tl_diag *d, tl_location where, const char *code, tl_sv part,
                         const char *wanted) {
   return tl_fail_code(d, TL_INVALID_ARGUMENT, code, where,
@@ -26,6 +29,9 @@ static tl_status refuse(tl_diag *d, tl_location where, const char *code, tl_sv p
                       TL_SV_ARG(tl_sv_shown(part)), wanted);
 }
 
+/* Reads the ratio into a->ratio; an empty part means the default of the trigger. Text that is no
+ * number becomes NaN, which fails both comparisons and so shares the report of a value out of
+ * range. */
 static tl_status read_ratio(tl_diag *d, tl_location where, tl_sv part, tl_accelerate *a) {
   const ratio_range *range = &ratios[a->trigger];
   double value = range->fallback;
@@ -44,6 +50,7 @@ static tl_status read_ratio(tl_diag *d, tl_location where, tl_sv part, tl_accele
 tl_status tl_read_accelerate(tl_diag *d, tl_location where, const char *text, tl_accelerate *out) {
   tl_sv parts[3] = {{0}};
   unsigned n = 0;
+  /* Parts beyond the third are counted, not stored: the count alone makes the form illegal. */
   for (tl_sv rest = tl_sv_from(text); rest.p; n++) {
     tl_sv part = tl_sv_split(&rest, '|');
     if (n < 3)
@@ -51,6 +58,8 @@ tl_status tl_read_accelerate(tl_diag *d, tl_location where, const char *text, tl
   }
   if (n != 2 && n != 3)
     return refuse(d, where, "E-ACC-FORMAT", tl_sv_from(text), "of the form SPEED|TRIGGER[|RATIO]");
+  /* Each word selects one of two values; comparing the word with the name of that value finds any
+   * third word. */
   tl_accelerate a = *out;
   a.text = text;
   a.speed = tl_sv_is(parts[0], "fast1") ? TL_ACCELERATE_FAST1 : TL_ACCELERATE_FAST;
@@ -66,6 +75,8 @@ tl_status tl_read_accelerate(tl_diag *d, tl_location where, const char *text, tl
 
 /* ---- the hook -------------------------------------------------------------------------------- */
 
+/* The two options of one trigger: the tensor that is observed, and the value that ends the
+ * training. */
 typedef struct hook {
   tl_option_id tensor;
   tl_option_id end;
@@ -76,13 +87,15 @@ static const hook hooks[] = {
     [TL_ACCELERATE_LOSS] = {TL_OPTION_OBSERVE_LOSS, TL_OPTION_FINAL_LOSS},
 };
 
+/* Reports the option `there`, which is given without the option `missing` that it depends on. */
 static tl_status lacks(tl_settings *s, tl_diag *d, tl_option_id there, tl_option_id missing) {
   return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-ACC-HOOK", tl_at_option(s, there),
                       "needs --%s beside it", tl_option_row_get(missing)->name);
 }
 
-/* A tensor and the end of training belong together, whatever the trigger; the number of steps may
- * stand alone, other parts of a run configuration need it, too. */
+/* Requires the tensor and the end of training of one trigger to be given together, also for the
+ * trigger that is not chosen. The number of steps may stand alone, because other parts of a run
+ * configuration need it, too. */
 static tl_status check_pairs(tl_settings *s, tl_diag *d) {
   for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
     bool tensor = s->value[hooks[i].tensor] != NULL;
@@ -95,7 +108,7 @@ static tl_status check_pairs(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
-/* Options that mean nothing without the mode. */
+/* Refuses options that have no effect without the mode. total_step is absent: it has other uses. */
 static tl_status check_unused(tl_settings *s, tl_diag *d) {
   static const tl_option_id ids[] = {TL_OPTION_OBSERVE_STEP, TL_OPTION_OBSERVE_LOSS,
                                      TL_OPTION_FINAL_LOSS};
@@ -106,6 +119,9 @@ static tl_status check_unused(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
+/* Reads the end of training: a number of steps, which the check of the run configuration has
+ * already accepted, or a loss above 0. The loss is compared as f32, so a value that overflows f32
+ * is refused. */
 static tl_status read_end(tl_settings *s, tl_diag *d, tl_accelerate *a) {
   const char *text = s->value[hooks[a->trigger].end];
   if (a->trigger == TL_ACCELERATE_STEP)
@@ -121,6 +137,8 @@ static tl_status read_end(tl_settings *s, tl_diag *d, tl_accelerate *a) {
                       TL_SV_ARG(tl_sv_shown(tl_sv_from(text))));
 }
 
+/* Reads tensor and end of the chosen trigger. The tensor of the other trigger is legal, but it has
+ * no effect and gets a warning. */
 static tl_status read_hook(tl_settings *s, tl_diag *d, tl_accelerate *a) {
   const hook *h = &hooks[a->trigger];
   const hook *other = &hooks[!a->trigger];
@@ -162,7 +180,9 @@ tl_status tl_resolve_accelerate(tl_settings *s, tl_diag *d) {
 
 /* ---- precisions ------------------------------------------------------------------------------ */
 
-/* Without a mode training has that of its chip. */
+/* Makes sure that s->precision holds a mode which the high variant may use. Without a mode that is
+ * the mode with which the chip trains. `by` is the option that gave the mode. The presets amp_level
+ * and atc_compat are refused: each selects a mode of its own. */
 static tl_status find_base(tl_settings *s, tl_diag *d, tl_option_id by) {
   tl_precision_config *c = &s->precision;
   tl_location where = tl_at_option(s, TL_OPTION_ACCELERATE_TRAIN_MODE);
@@ -196,6 +216,8 @@ tl_status tl_accelerate_modes(tl_settings *s, tl_diag *d, tl_option_id by) {
         d, TL_UNSUPPORTED, "E-ACC-BF16", tl_at_option(s, TL_OPTION_ACCELERATE_TRAIN_MODE),
         "fast1 needs bfloat16, which %s does not have\vfast trains in float16", chip->name);
   s->precision_high = *c;
+  /* The mode of the low variant is named in the same vocabulary as the base mode, so that the model
+   * records the option (precision_mode or precision_mode_v2) that the user gave. */
   bool v2 = tl_sv_eq(tl_sv_from(c->mode_name), tl_sv_from(tl_precision_mode_get(c->mode)->v2));
   c->mode = bfloat ? TL_PRECISION_MIX_BF16 : TL_PRECISION_MIX_FP16;
   const tl_precision_mode_info *low = tl_precision_mode_get(c->mode);
@@ -210,6 +232,7 @@ void tl_accelerate_finish(tl_settings *s) {
   *high = s->precision;
   high->mode = mode;
   high->mode_name = name;
+  /* The mix list edits the colours of the mixed mode only; the high variant has no colours. */
   high->mix = NULL;
   high->n_mix = 0;
   high->mix_path = NULL;
@@ -218,6 +241,8 @@ void tl_accelerate_finish(tl_settings *s) {
 tl_status tl_accelerate_choose(tl_settings *s, tl_diag *d, bool low) {
   tl_options *o = &s->options;
   o->precision = low ? &s->precision : &s->precision_high;
+  /* The recorded options are shared by both variants, so the list is copied before it is
+   * changed. */
   for (uint32_t i = 0; i < o->n_carried; i++) {
     tl_sv key = o->carried[i].key;
     if (!tl_sv_is(key, "ge.exec.precision_mode") && !tl_sv_is(key, "ge.exec.precision_mode_v2"))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --amp-level: a row of the table becomes a mode and colours, which a mix list may edit. */
+/* Turns --amp-level into a precision mode and colours, which a mix list may edit. */
 #include "frontend/config/precision.h"
 #include "ir/chip/op_info.h"
 
@@ -9,8 +9,11 @@ enum {
   N_LEVELS
 };
 
+/* KEEP leaves the dtypes of the model, MIXED lets the lists decide for each op, FORCED lowers all
+ * ops. */
 typedef enum amp_kind { KIND_KEEP, KIND_MIXED, KIND_FORCED } amp_kind;
 
+/* One level: its kind, and the colour of op types that none of its lists names. */
 typedef struct preset {
   const char *name;
   amp_kind kind;
@@ -22,6 +25,7 @@ static const preset presets[N_LEVELS] = {
 #include "frontend/config/amp_levels.tbl"
 };
 
+/* One op type of a list of a level. */
 typedef struct listed {
   const char *type;
   uint8_t level;
@@ -34,6 +38,7 @@ static const listed lists[] = {
 #include "frontend/config/amp_levels.tbl"
 };
 
+/* Op types of level AUTO that compute in the widest dtype of their operands. */
 static const tl_sv promoted[] = {
 #define PROMOTE(level, type) {type, sizeof type - 1},
 #include "frontend/config/amp_levels.tbl"
@@ -41,10 +46,12 @@ static const tl_sv promoted[] = {
 
 enum { N_LISTED = sizeof lists / sizeof *lists, N_PROMOTED = sizeof promoted / sizeof *promoted };
 
+/* The table spells AUTO in capitals because enumerators do; the option spells it "auto". */
 static bool is_level(tl_sv name, const char *level) {
   return tl_sv_is(name, strcmp(level, "AUTO") == 0 ? "auto" : level);
 }
 
+/* No mode forces bfloat16, so FORCED with bfloat16 becomes the mixed mode. */
 static tl_precision_mode mode_of(const preset *p, bool bfloat) {
   if (p->kind == KIND_KEEP)
     return TL_PRECISION_ORIGIN;
@@ -60,12 +67,15 @@ static tl_op_colour listed_colour(unsigned level, tl_sv type, tl_op_colour other
   return otherwise;
 }
 
+/* Returns the edit of a mix list that leads to a colour. */
 static uint8_t edit_to(tl_op_colour colour) {
   return colour == TL_COLOUR_WHITE   ? TL_MIX_ADD_WHITE
          : colour == TL_COLOUR_BLACK ? TL_MIX_ADD_BLACK
                                      : TL_MIX_ADD_GRAY;
 }
 
+/* Returns true if the user's mix list names the type. It then counts instead of the level's
+ * list. */
 static bool is_edited(const tl_precision_config *c, const char *type) {
   for (uint32_t i = 0; i < c->n_mix; i++)
     if (tl_sv_is(c->mix[i].type, type))
@@ -73,8 +83,8 @@ static bool is_edited(const tl_precision_config *c, const char *type) {
   return false;
 }
 
-/* The lists of the level and, over them, the edits of the user's file: one entry a type that says
- * the colour it ends in. */
+/* Merges the lists of the level and the edits of the user's file into one list that has one entry
+ * for each type: the colour in which the type ends. */
 static tl_status merge_lists(tl_diag *d, tl_arena *a, tl_location where, unsigned level,
                              tl_precision_config *c) {
   tl_mix_edit *merged = tl_arena_calloc(a, c->n_mix + N_LISTED, sizeof *merged);
@@ -115,6 +125,7 @@ bool tl_amp_level_mode(tl_sv name, bool bfloat, tl_precision_mode *mode, bool *l
 tl_status tl_apply_amp_level(tl_diag *d, tl_arena *a, tl_location where, tl_sv name,
                              tl_precision_config *c) {
   unsigned level = 0;
+  /* tl_amp_level_mode has accepted the name, so the search ends at its level. */
   while (level + 1 < N_LEVELS && !is_level(name, presets[level].name))
     level++;
   if (presets[level].kind == KIND_KEEP)

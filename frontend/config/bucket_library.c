@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading libraries of measured gradients (bucket_library.h). */
+/* Reads libraries of measured gradients (bucket_library.h). */
 #include "frontend/config/bucket_library.h"
 
 #include "frontend/config/config_file.h"
@@ -7,6 +7,7 @@
 
 enum { LIBRARY_BYTES = 64 << 20, NS_PER_US = 1000 };
 
+/* State of reading one library. `found` says that the entry of this model has been read. */
 typedef struct library {
   tl_settings *s;
   tl_diag *d;
@@ -25,11 +26,14 @@ static tl_status refuse(const library *x, const cJSON *item, const char *what) {
   return refuse_at(x, tl_json_place(&x->json, item), what);
 }
 
+/* Returns true for a count that a double holds exactly: not negative, at most 2^53. */
 static bool is_amount(const cJSON *item) {
-  const double most = 9007199254740992.0; /* 2^53: a whole number in a double beyond doubt */
+  const double most = 9007199254740992.0; /* 2^53: doubles hold every whole number up to it */
   return cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble <= most;
 }
 
+/* Requires times in nanoseconds that do not fall: gradients are listed in the order of
+ * readiness. */
 static tl_status check_times(const library *x, const cJSON *list) {
   double last = 0;
   for (const cJSON *e = list->child; e; e = e->next) {
@@ -42,6 +46,7 @@ static tl_status check_times(const library *x, const cJSON *list) {
   return TL_OK;
 }
 
+/* Requires whole numbers of bytes. */
 static tl_status check_sizes(const library *x, const cJSON *list) {
   for (const cJSON *e = list->child; e; e = e->next)
     if (!is_amount(e) || e->valuedouble != (double)(int64_t)e->valuedouble)
@@ -49,6 +54,9 @@ static tl_status check_sizes(const library *x, const cJSON *list) {
   return TL_OK;
 }
 
+/* Copies one entry into the arena of the settings. Times become microseconds since the start of the
+ * step. The start is the first time in both forms; if there is one time more than sizes, the first
+ * belongs to no gradient and is skipped. */
 static tl_status take(library *x, const cJSON *times, const cJSON *sizes) {
   uint32_t n = (uint32_t)cJSON_GetArraySize(sizes);
   tl_arena *a = &x->s->arena;
@@ -72,6 +80,8 @@ static tl_status take(library *x, const cJSON *times, const cJSON *sizes) {
   return TL_OK;
 }
 
+/* Checks one entry in full, also one of another model, and takes it if its hash is that of this
+ * model. n_times is at least 1, because n is. */
 static tl_status read_entry(library *x, const cJSON *item) {
   const cJSON *hash = cJSON_GetObjectItemCaseSensitive(item, "modelhash");
   const cJSON *value = cJSON_GetObjectItemCaseSensitive(item, "modelvalue");
@@ -95,6 +105,8 @@ static tl_status read_entry(library *x, const cJSON *item) {
   return x->found ? refuse(x, item, "a second entry of this model") : take(x, times, sizes);
 }
 
+/* Reads all entries. A library without an entry for this model is legal: buckets are then chosen as
+ * with the default strategy. */
 static tl_status read_entries(library *x) {
   if (!cJSON_IsArray(x->json.root))
     return refuse(x, x->json.root, "the file is not a list of entries");
@@ -108,6 +120,7 @@ static tl_status read_entries(library *x) {
   return TL_OK;
 }
 
+/* Parses the file, comments allowed, and reads its entries. */
 static tl_status read_text(library *x, tl_sv text) {
   tl_json_error error;
   tl_status status = tl_json_parse_commented(tl_config_without_mark(text), &x->json, &error);

@@ -6,8 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Letters, digits, '_', '-', '.', '/' and the Chinese characters U+4E00 to U+9FA5. Returns the
- * offset of the first byte of something else, or the length. */
+/* Returns the length of the longest prefix that holds only characters which atc allows in paths:
+ * letters, digits, '_', '-', '.', '/' and the Chinese characters U+4E00 to U+9FA5. tl_utf8_length
+ * returns 0 for a malformed sequence, which ends the prefix. */
 static size_t plain_prefix(tl_sv path) {
   size_t i = 0;
   while (i < path.n) {
@@ -16,6 +17,7 @@ static size_t plain_prefix(tl_sv path) {
     size_t length = tl_utf8_length((tl_sv){path.p + i, path.n - i});
     bool plain = length == 1 && ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
                                  (c >= 'a' && c <= 'z') || strchr("_-./", c));
+    /* All of these Chinese characters have three bytes in UTF-8. */
     if (length == 3) {
       unsigned point = (c & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
       plain = point >= 0x4e00 && point <= 0x9fa5;
@@ -27,6 +29,7 @@ static size_t plain_prefix(tl_sv path) {
   return i;
 }
 
+/* Reports errno of the call that failed, with the code of this kind of file. */
 static tl_status cannot_open(tl_diag *d, const tl_config_kind *kind, const char *path) {
   if (errno == ENOMEM)
     return tl_fail_memory(d, TL_AT_FILE(path));
@@ -34,6 +37,8 @@ static tl_status cannot_open(tl_diag *d, const tl_config_kind *kind, const char 
                       kind->what, strerror(errno));
 }
 
+/* Checks that the file exists and that its path is legal. atc checks the resolved path, so links
+ * and relative parts do not hide a character. */
 static tl_status check_path(tl_diag *d, tl_location where, const char *path,
                             const tl_config_kind *kind) {
   char *resolved = realpath(path, NULL);
@@ -51,6 +56,8 @@ static tl_status check_path(tl_diag *d, tl_location where, const char *path,
   return status;
 }
 
+/* Refuses folders, devices and files beyond the limit before they are read: a FIFO, for example,
+ * would block the read. */
 static tl_status check_file(tl_diag *d, const char *path, const tl_config_kind *kind) {
   uint32_t max_bytes = kind->max_bytes ? kind->max_bytes : (uint32_t)TL_CONFIG_MAX_BYTES;
   struct stat st;
@@ -69,7 +76,7 @@ static tl_status check_file(tl_diag *d, const char *path, const tl_config_kind *
   return TL_OK;
 }
 
-/* The last diagnostic's message, for a code of our own. */
+/* Keeps the message of the last diagnostic in a tl_buf. */
 static void keep_message(void *user, const tl_diagnostic *d) {
   tl_buf_clear(user);
   tl_buf_add_z(user, d->message);
@@ -81,6 +88,8 @@ tl_status tl_config_open(tl_diag *d, tl_location where, const char *path,
   TL_TRY(check_file(d, path, kind));
   tl_buf message;
   tl_buf_init(&message);
+  /* tl_file_open reports without a code; its message is caught here and reported again with the
+   * code of this kind of file. */
   tl_diag quiet = {.fn = keep_message, .user = &message, .lacks = d->lacks};
   tl_status status = tl_file_open(&quiet, path, TL_FILE_READ, out);
   if (status != TL_OK)

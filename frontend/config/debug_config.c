@@ -3,6 +3,7 @@
 
 #include "frontend/config/config_file.h"
 
+/* Returns the member that a word sets, or NULL for an unknown word. */
 static bool *flag_of(tl_debug_config *c, tl_sv word) {
   const struct {
     const char *name;
@@ -31,7 +32,8 @@ tl_status tl_read_debug_words(tl_diag *d, tl_location where, tl_sv list, tl_debu
   return first;
 }
 
-/* A list, or one of the words: the name of a file ends otherwise. */
+/* A text is a list if one of its items is a known word and either it is a single item, or it has a
+ * comma and no '/'. A path with a comma thus stays a path. */
 bool tl_is_debug_words(tl_sv text) {
   tl_debug_config any = {0};
   bool list = text.n && memchr(text.p, ',', text.n) && !memchr(text.p, '/', text.n);
@@ -43,6 +45,8 @@ bool tl_is_debug_words(tl_sv text) {
 
 tl_status tl_read_debug_config_text(tl_diag *d, const char *path, tl_sv text,
                                     tl_debug_config *out) {
+  /* Reading goes on after a bad line, so that one run shows every problem; the first status is
+   * kept. */
   tl_status result = TL_OK;
   tl_location where = {.file = path};
   for (tl_sv rest = tl_config_without_mark(text); rest.p;) {

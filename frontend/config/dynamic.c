@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles of dynamic shapes: --dynamic-batch-size, --dynamic-image-size, --dynamic-dims. They are
- * recorded for the device compiler; here they are held to the rules it has, so that a mistake shows
- * now and not after a long compilation. */
+/* Checks profiles of dynamic shapes: --dynamic-batch-size, --dynamic-image-size, --dynamic-dims.
+ * The profiles are only recorded for the device compiler. They are held to its rules here, so that
+ * a mistake shows now and not after a long compilation. */
 #include "frontend/config/values.h"
 
 enum { MIN_PROFILES = 2, MAX_PROFILES = 256 };
 
+/* What differs between the three options: the separator and the codes of errors, which are those of
+ * GE. */
 typedef struct rules {
   char between;          /* separates profiles */
   const char *bad_value; /* GE codes */
@@ -18,7 +20,7 @@ static const rules of_kind[] = {
     [TL_DYNAMIC_DIMS] = {';', "E10038", "E10035"},
 };
 
-/* Values in one profile; 0 when one of them is not a positive integer. */
+/* Returns the number of values in one profile, or 0 if one of them is not a positive integer. */
 static size_t count_values(tl_sv profile) {
   size_t n = 0;
   for (tl_sv rest = profile; rest.p; n++) {
@@ -29,6 +31,7 @@ static size_t count_values(tl_sv profile) {
   return n;
 }
 
+/* Returns the number of -1 and ranges in all shapes of --input-shape. */
 static size_t count_dynamic_dims(const tl_options *o) {
   size_t n = 0;
   for (uint32_t i = 0; i < o->n_input_shapes; i++) {
@@ -38,7 +41,7 @@ static size_t count_dynamic_dims(const tl_options *o) {
   return n;
 }
 
-/* Whether the same profile occurs before `end` bytes of the text. */
+/* Returns true if the same profile stands earlier in the text. profile: a view into text. */
 static bool is_repeated(tl_sv text, tl_sv profile, char between) {
   for (tl_sv rest = {text.p, (size_t)(profile.p - text.p)}; rest.p && rest.n;) {
     if (tl_sv_eq(tl_sv_trim(tl_sv_split(&rest, between)), profile))
@@ -47,6 +50,8 @@ static bool is_repeated(tl_sv text, tl_sv profile, char between) {
   return false;
 }
 
+/* Checks one profile: positive integers, as many as `expected`, and not given before. GE has a code
+ * of its own for a wrong number of --dynamic-dims. */
 static tl_status check_profile(tl_diag *d, tl_location where, tl_dynamic_kind kind, tl_sv text,
                                tl_sv profile, size_t expected) {
   const rules *r = &of_kind[kind];
@@ -66,6 +71,7 @@ static tl_status check_profile(tl_diag *d, tl_location where, tl_dynamic_kind ki
   return TL_OK;
 }
 
+/* Refuses profiles if --input-shape has no dim for them to fill. */
 static tl_status check_shapes(tl_diag *d, tl_location where, tl_dynamic_kind kind,
                               size_t n_dynamic) {
   if (n_dynamic)
@@ -80,6 +86,7 @@ static tl_status check_shapes(tl_diag *d, tl_location where, tl_dynamic_kind kin
 tl_status tl_check_dynamic(tl_diag *d, tl_location where, tl_dynamic_kind kind, tl_sv text,
                            const tl_options *options) {
   size_t n_dynamic = count_dynamic_dims(options);
+  /* A batch has one value, an image has height and width, and dims have one value for each -1. */
   size_t expected = kind == TL_DYNAMIC_BATCH ? 1 : kind == TL_DYNAMIC_IMAGE ? 2 : n_dynamic;
   size_t n = 0;
   TL_TRY(check_shapes(d, where, kind, n_dynamic));

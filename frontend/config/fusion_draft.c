@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entries about passes: aliases, repetitions, order. */
+/* Collects entries about fusion passes, resolves aliases and drops repeated entries. */
 #include "frontend/config/fusion_draft.h"
 
 #include <stdlib.h>
@@ -17,6 +17,9 @@ tl_status tl_fusion_draft_add(tl_fusion_draft *draft, tl_arena *a, tl_sv name, i
   if (!e.written.p)
     return TL_NO_MEMORY;
   e.pass = e.written;
+  /* The first round adds the name itself if it is no alias; further rounds add one entry for each
+   * pass that the alias stands for. All of them have the same number: they are one written
+   * entry. */
   const char *canonical = tl_fusion_alias_get(name, 0);
   for (uint32_t i = 0; i == 0 || canonical; i++) {
     if (canonical)
@@ -32,6 +35,7 @@ void tl_fusion_draft_release(tl_fusion_draft *draft) {
   tl_fusion_entry_vec_release(&draft->entries);
 }
 
+/* Orders by pass, then by the order of writing, so that the last entry of a pass counts. */
 static int by_pass(const void *a, const void *b) {
   const tl_fusion_entry *x = a;
   const tl_fusion_entry *y = b;
@@ -41,6 +45,8 @@ static int by_pass(const void *a, const void *b) {
   return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* Reports two entries for one pass. The message differs because two names may stand for one
+ * pass. */
 static tl_status fail_repeated(tl_diag *d, const char *code, const tl_fusion_entry *first,
                                const tl_fusion_entry *second) {
   tl_sv name = tl_sv_shown(second->written);
@@ -54,6 +60,7 @@ static tl_status fail_repeated(tl_diag *d, const char *code, const tl_fusion_ent
                       TL_SV_ARG(name), TL_SV_ARG(first->written), first->at.line);
 }
 
+/* Returns true if two entries for one pass are an error in this format. */
 static bool is_failure(tl_fusion_repeat repeat, const tl_fusion_entry *first,
                        const tl_fusion_entry *second) {
   switch (repeat) {

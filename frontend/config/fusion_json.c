@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Switch files in the JSON format: {"Switch": {...}, "Priority": {...},
+/* Reads switch files in the JSON format: {"Switch": {...}, "Priority": {...},
  * "ExceptionalPassOfO1Level": [...]}. Of a key given twice the last counts, with a warning. */
 #include "frontend/config/fusion_draft.h"
 #include "frontend/config/json_reader.h"
@@ -10,7 +10,8 @@ static const char *const level_names[LEVELS] = {"Top", "Main", "Down"};
 
 static tl_fusion_config *config_of(const tl_json_reader *r) { return r->out; }
 
-/* Where a key stands in the tree: "Switch.GraphFusion"; parent may be NULL. */
+/* Reports a value of the wrong kind, with the path of its key, such as "Switch.GraphFusion". parent
+ * may be NULL. */
 static tl_status expect(const tl_json_reader *r, const cJSON *item, bool fits, const char *parent,
                         const char *expected) {
   if (fits)
@@ -21,6 +22,7 @@ static tl_status expect(const tl_json_reader *r, const cJSON *item, bool fits, c
                       TL_SV_ARG(name), expected, tl_json_kind(item));
 }
 
+/* Reports a key that the format does not have. `parent` says where it stands. */
 static tl_status unknown_key(const tl_json_reader *r, const tl_json_member *m, const char *parent,
                              const char *expected) {
   return tl_fail_code(r->diag, TL_INVALID_ARGUMENT, "E21002", tl_json_at(r, m->item),
@@ -30,12 +32,14 @@ static tl_status unknown_key(const tl_json_reader *r, const tl_json_member *m, c
 
 /* ---- Switch --------------------------------------------------------------------------------- */
 
+/* The section that is being read: passes of the graph or of the unified buffer. */
 typedef struct section {
   tl_fusion_kind kind;
   tl_fusion_draft draft;
   int level; /* of priorities */
 } section;
 
+/* Finds the section that a key of `parent` names and requires an object there. */
 static tl_status find_section(tl_json_reader *r, const tl_json_member *m, const char *parent,
                               section *out) {
   for (int kind = 0; kind < TL_N_FUSION_SECTIONS; kind++) {
@@ -44,11 +48,13 @@ static tl_status find_section(tl_json_reader *r, const tl_json_member *m, const 
     *out = (section){.kind = (tl_fusion_kind)kind};
     return expect(r, m->item, cJSON_IsObject(m->item), parent, "an object");
   }
+  /* `parent` is "Switch" or "Priority", so the text fits. */
   char in[32] = "in ";
   strcat(in, parent);
   return unknown_key(r, m, in, "GraphFusion or UBFusion");
 }
 
+/* Reads one PASS: "on" or "off". The key ALL sets the value for every pass without an entry. */
 static tl_status read_switch(tl_json_reader *r, const tl_json_member *m, void *user) {
   section *s = user;
   if (!cJSON_IsString(m->item))
@@ -82,7 +88,8 @@ static tl_status read_switches(tl_json_reader *r, const tl_json_member *m, void 
 
 /* ---- Priority ------------------------------------------------------------------------------- */
 
-/* Digits only, within the thousand of the level. */
+/* Reads digits that make a number within the thousand of the level: 0 to 999 for Top, 1000 to 1999
+ * for Main, 2000 to 2999 for Down. */
 static bool read_number(tl_sv text, int level, int *out) {
   uint64_t value;
   for (size_t i = 0; i < text.n; i++) {
@@ -96,6 +103,7 @@ static bool read_number(tl_sv text, int level, int *out) {
   return true;
 }
 
+/* Reads one PASS: "NUMBER" of a level. */
 static tl_status read_priority(tl_json_reader *r, const tl_json_member *m, void *user) {
   section *s = user;
   int low = s->level * TL_PRIORITY_LEVEL;
@@ -113,6 +121,7 @@ static tl_status read_priority(tl_json_reader *r, const tl_json_member *m, void 
   return TL_OK;
 }
 
+/* Reads one level of a section of Priority: Top, Main or Down. */
 static tl_status read_level(tl_json_reader *r, const tl_json_member *m, void *user) {
   section *s = user;
   for (s->level = 0; s->level < LEVELS; s->level++) {
@@ -139,6 +148,7 @@ static tl_status read_priorities(tl_json_reader *r, const tl_json_member *m, voi
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
+/* Reads the list of passes that level O1 does not switch off. */
 static tl_status read_exceptional(tl_json_reader *r, const cJSON *array) {
   tl_fusion_draft draft = {0};
   tl_status status = TL_OK;

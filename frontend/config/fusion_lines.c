@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Switch files in the line format, the older one: PASS:on or PASS:off, for both kinds of pass. */
+/* Reads switch files in the older line format: PASS:on or PASS:off, for both kinds of pass. */
 #include <stdio.h>
 
 #include "frontend/config/config_file.h"
@@ -14,7 +14,9 @@ typedef struct line_reader {
   tl_switch all;
 } line_reader;
 
-/* subject: what the reason is about, quoted in the message; without bytes to point to, the line. */
+/* Reports a bad line. subject: the bytes that the reason is about; NULL means the line as a whole.
+ * A text that looks like JSON but is not gets both reasons, because only the user knows which
+ * format was meant. */
 static tl_status fail_line(const line_reader *r, const char *reason, tl_sv subject) {
   tl_sv shown = tl_sv_shown(subject);
   if (!subject.p)
@@ -30,6 +32,7 @@ static tl_status fail_line(const line_reader *r, const char *reason, tl_sv subje
                       r->json->problem, at.line, at.column, r->at.line, TL_SV_ARG(shown), reason);
 }
 
+/* Returns true for well-formed UTF-8 without control characters. */
 static bool is_text(tl_sv s) {
   while (s.n) {
     size_t length = tl_utf8_length(s);
@@ -47,6 +50,7 @@ static tl_status read_all(line_reader *r, int value) {
   return TL_OK;
 }
 
+/* Reads one line that is not empty. A line without a name before ':' is skipped. */
 static tl_status read_line(line_reader *r, tl_sv line) {
   const char *colon = memchr(line.p, ':', line.n);
   if (!colon && tl_sv_trim(line).n == 0)
@@ -91,6 +95,7 @@ tl_status tl_read_fusion_lines(tl_diag *d, tl_arena *a, const char *path, tl_sv 
   }
   tl_fusion_list list;
   TL_TRY(tl_fusion_draft_finish(&r.draft, d, a, TL_REPEAT_NAME_FAILS, "E20003", &list));
+  /* The line format does not tell the two kinds of pass apart, so both get the same list. */
   for (int kind = 0; kind < TL_N_FUSION_SECTIONS; kind++) {
     out->file[kind] = list;
     out->file_all[kind] = r.all;

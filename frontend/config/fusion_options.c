@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fusion passes on the command line: --optimization-switch as atc reads it, and --fusion. */
+/* Reads fusion passes from the command line: --optimization-switch as atc reads it, and
+ * --fusion. */
 #include "frontend/config/fusion_draft.h"
 #include "frontend/config/options.h"
 
+/* One PASS:on or PASS:off and, if it is malformed, the reason. */
 typedef struct pair {
   tl_sv text; /* the whole of it */
   tl_sv name;
@@ -10,6 +12,7 @@ typedef struct pair {
   const char *problem; /* NULL: none */
 } pair;
 
+/* Splits at the first colon. A pair with a problem may still have a name. */
 static pair split_pair(tl_sv text) {
   pair p = {.text = tl_sv_trim(text), .value = -1};
   const char *colon = p.text.n ? memchr(p.text.p, ':', p.text.n) : NULL;
@@ -36,7 +39,8 @@ tl_status tl_read_optimization_switch(tl_diag *d, tl_arena *a, tl_location where
       continue;
     if (!p.problem && tl_option_find(p.name, TL_COMMAND_CONVERT) != TL_N_OPTION_ROWS)
       p.problem = "names an option, not a pass";
-    /* atc appends it to what users write, so that theirs never counts. */
+    /* atc appends forbidden_close_pass:on to the user's text, so a value of the user never
+     * counts. */
     if (!p.problem && tl_sv_is(p.name, "forbidden_close_pass")) {
       if (p.value == 0)
         tl_warn_code(d, "W_FUSION_CANNOT_CLOSE", where,
@@ -56,6 +60,8 @@ tl_status tl_read_optimization_switch(tl_diag *d, tl_arena *a, tl_location where
   return tl_fusion_draft_finish(&draft, d, a, TL_REPEAT_LAST_COUNTS, NULL, &out->option);
 }
 
+/* Adds one pair of --fusion. That option is our own, so malformed pairs are errors, not
+ * warnings. */
 static tl_status read_direct(tl_diag *d, tl_arena *a, tl_location where, const pair *p,
                              tl_fusion_draft *draft, tl_fusion_config *out) {
   if (p->problem)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The switch file as a file: which grammar it is in. */
+/* Opens the switch file and decides in which of its two formats it is written. */
 #include "frontend/config/fusion_switch.h"
 
 #include "frontend/config/config_file.h"
 #include "frontend/config/fusion_draft.h"
 
+/* Returns true if the first character could start JSON. Then a failure names the error of JSON,
+ * too. */
 static bool looks_like_json(tl_sv text) {
   text = tl_sv_trim(tl_config_without_mark(text));
   return text.n && strchr("{[\"", *text.p) && *text.p;
@@ -23,6 +25,7 @@ tl_status tl_read_fusion_text(tl_diag *d, tl_arena *a, const char *path, tl_sv t
   tl_status status = tl_json_parse(text, &json, &error);
   if (status == TL_NO_MEMORY)
     return tl_fail_memory(d, TL_AT_FILE(path));
+  /* Text that is not JSON is read as lines: the line format is older and has no mark of its own. */
   if (status != TL_OK)
     return tl_read_fusion_lines(d, a, path, text, looks_like_json(text) ? &error : NULL, out);
   status = tl_read_fusion_json(d, a, path, &json, out);

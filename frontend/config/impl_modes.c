@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads implementation modes of ops from .ini files and from options (impl_modes.h). */
 #include "frontend/config/impl_modes.h"
 
 #include <stdlib.h>
@@ -6,6 +7,7 @@
 #include "frontend/config/config_file.h"
 #include "support/vec.h"
 
+/* Upper bound on warnings of one file; the rest is counted and reported in one line. */
 enum { MOST_WARNINGS = 20 };
 
 TL_VEC(entry_vec, tl_impl_entry);
@@ -20,12 +22,15 @@ typedef struct ini_reader {
   entry_vec *section; /* NULL: one that nobody reads */
 } ini_reader;
 
+/* Warns that a line is ignored, with the reason. */
 static void drop(ini_reader *r, tl_sv subject, const char *why) {
   if (++r->warned <= MOST_WARNINGS)
     tl_warn_code(r->diag, "W_IMPL_MODE", r->at, "the line is ignored: '%.*s' %s",
                  TL_SV_ARG(tl_sv_shown(subject)), why);
 }
 
+/* Sets the section for the lines that follow. Lines of an unknown section are skipped without a
+ * word, because the section itself has been warned about. */
 static void enter_section(ini_reader *r, tl_sv line) {
   if (tl_sv_is(line, "[ByOpType]"))
     r->section = &r->types;
@@ -40,6 +45,8 @@ static void enter_section(ini_reader *r, tl_sv line) {
   }
 }
 
+/* Reads a section header or NAME=MODE. Malformed lines are dropped with a warning, as the NPU stack
+ * does; only lack of memory is an error. */
 static tl_status read_line(ini_reader *r, tl_sv line) {
   const char *equals = memchr(line.p, '=', line.n);
   if (*line.p == '[' && line.p[line.n - 1] == ']') {
@@ -63,6 +70,7 @@ static tl_status read_line(ini_reader *r, tl_sv line) {
   return e.name.p && entry_vec_push(r->section, e) ? TL_OK : tl_fail_memory(r->diag, r->at);
 }
 
+/* Orders by name, then by line, so that the first line of a name comes first. */
 static int by_name(const void *a, const void *b) {
   const tl_impl_entry *x = a;
   const tl_impl_entry *y = b;
@@ -70,7 +78,8 @@ static int by_name(const void *a, const void *b) {
   return order ? order : x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* Sorts a list into the arena; of a name given twice the first line counts. */
+/* Sorts a list into the arena. Of a name given twice the first line counts; the second is reported
+ * only if its mode differs. */
 static tl_status keep(ini_reader *r, entry_vec *list, const tl_impl_entry **out, uint32_t *n) {
   tl_impl_entry *kept = tl_arena_calloc(r->arena, list->n, sizeof *kept);
   *n = 0;
@@ -91,6 +100,7 @@ static tl_status keep(ini_reader *r, entry_vec *list, const tl_impl_entry **out,
   return TL_OK;
 }
 
+/* Sorts both lists and reports how many warnings were left out. */
 static tl_status finish(ini_reader *r, tl_impl_config *out) {
   TL_TRY(keep(r, &r->nodes, &out->nodes, &out->n_nodes));
   TL_TRY(keep(r, &r->types, &out->types, &out->n_types));
@@ -108,6 +118,8 @@ tl_status tl_read_impl_modes_text(tl_diag *d, tl_arena *a, const char *path, tl_
   r.section = &r.types;
   for (tl_sv rest = tl_config_without_mark(text); rest.p && status == TL_OK;) {
     tl_sv line = tl_sv_split(&rest, '\n');
+    /* Only a '#' in the first column starts a comment; this is tested before the blanks are
+     * removed. */
     bool comment = line.n && *line.p == '#';
     line = tl_sv_trim(line);
     r.at.line++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --input-shape: "name:1,3,224,224;mask:". The name ends at the last colon, so that names with
- * colons work. */
+/* Reads --input-shape ("name:1,3,224,224;mask:") and lists of shapes. A name ends at the last
+ * colon, so that names with colons work. */
 #include "frontend/config/values.h"
 
 const char *tl_value_hint(tl_sv text, const char *otherwise) {
@@ -8,14 +8,16 @@ const char *tl_value_hint(tl_sv text, const char *otherwise) {
     unsigned char c = (unsigned char)text.p[i];
     if (c == '$' || c == '{' || c == '<')
       return "this looks like a placeholder that was not replaced";
-    /* U+FF00..U+FFEF: full-width forms, typed with an input method for Chinese */
+    /* U+FF00 to U+FF7F start with the bytes EF BC or EF BD. They hold the full-width forms of
+     * ASCII, which an input method for Chinese types. */
     if (c == 0xef && i + 1 < text.n && ((unsigned char)text.p[i + 1] & 0xfe) == 0xbc)
       return "it contains a full-width character; ASCII ':' ',' ';' and digits are expected";
   }
   return otherwise;
 }
 
-/* A size above 0, -1, or "A~B" with B -1 for no upper bound. */
+/* Reads one dim: a size above 0, -1, or "A~B". B is -1 for no upper bound. The type of the IR has
+ * no place for bounds, so a range becomes an unknown dim. */
 static bool read_dim(tl_sv text, tl_dim *out, bool *ranged) {
   int64_t low;
   int64_t high;
@@ -32,6 +34,7 @@ static bool read_dim(tl_sv text, tl_dim *out, bool *ranged) {
   return tl_parse_i64(tl_sv_trim(rest), &high) && low >= 0 && (high == -1 || high >= low);
 }
 
+/* Removes one pair of brackets around a shape, which the older form has. */
 static tl_sv strip_brackets(tl_sv s) {
   s = tl_sv_trim(s);
   if (s.n >= 2 && s.p[0] == '[' && s.p[s.n - 1] == ']')
@@ -46,6 +49,7 @@ static size_t count_char(tl_sv s, char c) {
   return n;
 }
 
+/* Reads the dims behind a name into the arena; an empty text is a scalar. */
 static tl_status read_dims(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                            tl_input_shape *out, bool *ranged) {
   text = strip_brackets(text);
@@ -71,6 +75,7 @@ static tl_status read_dims(tl_diag *d, tl_arena *a, tl_location where, tl_sv tex
   return TL_OK;
 }
 
+/* Reads one NAME:D,D,... of --input-shape. */
 static tl_status read_entry(tl_diag *d, tl_arena *a, tl_location where, tl_sv entry,
                             tl_input_shape *out, bool *ranged) {
   const char *colon = memrchr(entry.p, ':', entry.n);
@@ -84,7 +89,8 @@ static tl_status read_entry(tl_diag *d, tl_arena *a, tl_location where, tl_sv en
                    ranged);
 }
 
-/* Takes a name; says if it was taken before. */
+/* Adds a name to the names seen so far. A name that is there already leaves their number as it
+ * was. */
 static tl_status take_name(tl_diag *d, tl_location where, tl_symtab *names, tl_sv name) {
   uint32_t before = names->n;
   if (tl_intern_view(names, name) == TL_NO_SYMBOL)
@@ -99,6 +105,7 @@ tl_status tl_read_input_shapes(tl_diag *d, tl_arena *a, tl_location where, tl_sv
                                tl_options *out, bool *ranged) {
   *ranged = false;
   tl_symtab names;
+  /* The number of separators bounds the number of entries; empty entries leave the rest unused. */
   tl_input_shape *shapes = tl_arena_calloc(a, count_char(text, ';') + 1, sizeof *shapes);
   if (!shapes || tl_symtab_init(&names, a, NULL, 0, 0) != TL_OK)
     return tl_fail_memory(d, where);
@@ -118,7 +125,8 @@ tl_status tl_read_input_shapes(tl_diag *d, tl_arena *a, tl_location where, tl_sv
   return status;
 }
 
-/* "[D,...],[D,...]" of one group; every part up to its ']' is a shape. */
+/* Reads one NAME:[D,...],[D,...]. Every part up to its ']' is one shape. `good` turns false at the
+ * first character that does not fit the form. */
 static tl_status read_group(tl_diag *d, tl_arena *a, tl_location where, tl_sv entry,
                             tl_input_shape *shapes, uint32_t *n) {
   const char *colon = memchr(entry.p, ':', entry.n);
@@ -149,6 +157,7 @@ static tl_status read_group(tl_diag *d, tl_arena *a, tl_location where, tl_sv en
 
 tl_status tl_read_shape_lists(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                               tl_options *out) {
+  /* Upper bound on shapes, so that a long text of brackets does not allocate without limit. */
   enum { MOST_SHAPES = 4096 };
   size_t most = count_char(text, '[') + 1;
   uint32_t n = 0;

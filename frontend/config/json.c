@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text to a tree whose values know their places. */
+/* Parses JSON text into a tree whose values know their places. */
 #include "frontend/config/json.h"
 
 #include <math.h>
@@ -7,9 +7,10 @@
 
 #include "support/memory.h"
 
-/* cJSON uses valueint of numbers only, and configuration files hold none that matter: it takes the
- * value's place in document order. *huge becomes the first number that no double holds. The scanner
- * has bounded the depth. */
+/* Numbers the values in document order, in the order in which the scanner recorded their places.
+ * The number is kept in valueint: cJSON itself uses that member only for numbers, and readers here
+ * use valuedouble. *huge becomes the first number that no double holds. The scanner bounds the
+ * depth of this recursion. */
 static int number_values(cJSON *item, int next, const cJSON **huge) {
   item->valueint = next++;
   if (!*huge && cJSON_IsNumber(item) && !isfinite(item->valuedouble))
@@ -26,7 +27,8 @@ tl_status tl_json_parse(tl_sv text, tl_json *out, tl_json_error *error) {
     tl_json_release(out);
     return memory ? TL_NO_MEMORY : TL_INVALID_ARGUMENT;
   }
-  /* cJSON skips a byte order mark only in front of two bytes or more */
+  /* cJSON skips a byte order mark only if the text has enough bytes behind it, so it is removed
+   * here. */
   tl_sv plain = tl_sv_starts_with(text, "\xef\xbb\xbf") ? (tl_sv){text.p + 3, text.n - 3} : text;
   out->root = tl_memory_seen(cJSON_ParseWithLength(plain.p, plain.n), 0);
   if (!out->root) { /* what the scanner accepts is JSON: memory ran out */
@@ -42,7 +44,8 @@ tl_status tl_json_parse(tl_sv text, tl_json *out, tl_json_error *error) {
   return TL_INVALID_ARGUMENT;
 }
 
-/* Offset behind the comment that starts at `from`; 0 when it does not end. */
+/* Returns the offset behind the comment that starts at `from`, or 0 if the comment does not end.
+ * The '*' that opens a comment does not count for its end. */
 static size_t behind_comment(const char *text, size_t from, size_t n) {
   bool line = text[from + 1] == '/';
   for (size_t i = from + 2; i < n; i++) {
@@ -52,8 +55,8 @@ static size_t behind_comment(const char *text, size_t from, size_t n) {
   return line ? n : 0;
 }
 
-/* Writes blanks over comments; lines stay where they are. A comment that does not end stays: the
- * scanner stops at it. */
+/* Writes blanks over comments. Line feeds stay, so places in messages stay true. A comment that
+ * does not end stays, and the scanner reports it. */
 static void blank_comments(char *text, size_t n) {
   bool in_string = false;
   for (size_t i = 0; i + 1 < n; i++) {

@@ -36,6 +36,7 @@ tl_status tl_json_parse(tl_sv text, tl_json *out, tl_json_error *error) TL_NODIS
 /* Parses a text likewise, but allows comments: from "//" to the end of the line, and between "/"
  * "*" and "*" "/". */
 tl_status tl_json_parse_commented(tl_sv text, tl_json *out, tl_json_error *error) TL_NODISCARD;
+/* Releases what *json owns; a second call does nothing. */
 void tl_json_release(tl_json *json);
 
 /* Returns the place of a value's key, or of the value if it has no key. */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+/* Upper bound on warnings of one file; the rest is counted and reported in one line. */
 enum { MOST_WARNINGS = 20 };
 
 void tl_json_reader_init(tl_json_reader *r, tl_diag *d, tl_arena *arena, const char *path,
@@ -24,6 +25,7 @@ tl_location tl_json_at(const tl_json_reader *r, const cJSON *item) {
   return (tl_location){.file = r->path, .line = place.line, .column = place.column};
 }
 
+/* Orders by name, then by place in the object, so that the last member of a name comes last. */
 static int by_name(const void *a, const void *b) {
   const tl_json_member *x = *(const tl_json_member *const *)a;
   const tl_json_member *y = *(const tl_json_member *const *)b;
@@ -33,6 +35,7 @@ static int by_name(const void *a, const void *b) {
   return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* Warns that a key is given twice, until the bound is reached. */
 static void warn_repeated(tl_json_reader *r, const tl_json_member *first,
                           const tl_json_member *second) {
   if (++r->warned > MOST_WARNINGS)
@@ -43,7 +46,8 @@ static void warn_repeated(tl_json_reader *r, const tl_json_member *first,
                tl_json_at(r, second->item).line);
 }
 
-/* Lists the members of an object in scratch memory and marks those that a later one overrules. */
+/* Lists the members of an object in document order, in scratch memory, and marks those that a later
+ * member of the same name overrules. Sorting makes this O(n log n) for objects of any size. */
 static tl_status list_members(tl_json_reader *r, const cJSON *object, tl_json_member **out,
                               uint32_t *n) {
   *n = (uint32_t)cJSON_GetArraySize(object);

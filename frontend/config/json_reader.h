@@ -28,8 +28,10 @@ typedef struct tl_json_member {
   bool dropped; /* a later member of the same name counts instead */
 } tl_json_member;
 
+/* Reads one member of an object; any status but TL_OK ends the walk. */
 typedef tl_status (*tl_json_member_fn)(tl_json_reader *r, const tl_json_member *m, void *user);
 
+/* Prepares reading. repeated: code of the warning about keys given twice. */
 void tl_json_reader_init(tl_json_reader *r, tl_diag *d, tl_arena *arena, const char *path,
                          const tl_json *json, const char *repeated);
 /* Warns about repeated keys beyond those that were shown, and releases what r owns. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scanner: RFC 8259 and nothing beyond it, with bounds on depth and length of numbers. */
+/* Checks JSON by the grammar of RFC 8259, with bounds on depth and on the length of numbers. */
 #include "frontend/config/json.h"
 
+/* The depth bounds the recursion of this scanner and of cJSON; the length fits the buffer for
+ * numbers in cJSON. */
 enum { MAX_DEPTH = 64, MAX_NUMBER = 60 };
 
 typedef struct scanner {
@@ -14,6 +16,7 @@ typedef struct scanner {
   tl_place_vec *places; /* NULL: not wanted */
 } scanner;
 
+/* Keeps the first problem, which is the one at the scanner's place. Returns false. */
 static bool fail(scanner *s, const char *problem) {
   if (!s->problem)
     s->problem = problem;
@@ -24,6 +27,7 @@ static tl_place here(const scanner *s) {
   return (tl_place){s->line, (uint32_t)(s->at - s->line_start) + 1};
 }
 
+/* Records the place of a value, in document order. */
 static bool note(scanner *s, tl_place place) {
   return !s->places || tl_place_vec_push(s->places, place) || fail(s, "out of memory");
 }
@@ -38,6 +42,7 @@ static bool accept(scanner *s, char c) {
   return true;
 }
 
+/* Skips blanks and counts lines. Strings hold no line feeds, so only this function counts. */
 static void skip_blanks(scanner *s) {
   for (; s->at < s->n; s->at++) {
     char c = s->p[s->at];
@@ -57,6 +62,7 @@ static bool skip_digits(scanner *s) {
   return s->at > start;
 }
 
+/* Scans a number: no leading zeros, and digits on both sides of a decimal point. */
 static bool scan_number(scanner *s) {
   size_t start = s->at;
   (void)accept(s, '-');
@@ -72,6 +78,7 @@ static bool scan_number(scanner *s) {
   return s->at - start <= MAX_NUMBER || fail(s, "a number of more than 60 characters");
 }
 
+/* Scans four hexadecimal digits into *unit, a unit of UTF-16. */
 static bool scan_hex(scanner *s, unsigned *unit) {
   *unit = 0;
   for (int i = 0; i < 4; i++, s->at++) {
@@ -87,7 +94,8 @@ static bool scan_hex(scanner *s, unsigned *unit) {
   return true;
 }
 
-/* \uXXXX, behind the u: surrogates come in pairs. */
+/* Scans \uXXXX behind the 'u'. A high surrogate must be followed by a low one. U+0000 is refused,
+ * because readers take strings as C strings. */
 static bool scan_unit(scanner *s) {
   unsigned unit;
   if (!scan_hex(s, &unit))
@@ -103,6 +111,7 @@ static bool scan_unit(scanner *s) {
   return true;
 }
 
+/* Scans an escape behind the backslash. */
 static bool scan_escape(scanner *s) {
   int c = peek(s);
   if (c < 0)
@@ -117,7 +126,7 @@ static bool scan_escape(scanner *s) {
   return true;
 }
 
-/* Behind the opening quote. */
+/* Scans a string behind its opening quote, up to and including the closing one. */
 static bool scan_string(scanner *s) {
   for (;;) {
     int c = peek(s);
@@ -138,6 +147,7 @@ static bool scan_string(scanner *s) {
 
 static bool scan_value(scanner *s, unsigned depth);
 
+/* Scans "name": value. The place of a member is that of its name. */
 static bool scan_member(scanner *s, unsigned depth) {
   skip_blanks(s);
   if (!note(s, here(s)))
@@ -153,7 +163,7 @@ static bool scan_member(scanner *s, unsigned depth) {
   return scan_value(s, depth);
 }
 
-/* Behind the opening bracket: members or elements up to `close`. */
+/* Scans members or elements behind the opening bracket, up to and including `close`. */
 static bool scan_items(scanner *s, char close, unsigned depth) {
   if (depth == MAX_DEPTH)
     return fail(s, "nested more than 64 deep");
@@ -162,6 +172,7 @@ static bool scan_items(scanner *s, char close, unsigned depth) {
     return true;
   do {
     skip_blanks(s);
+    /* A member records the place of its key itself; an element has only its value. */
     bool element = close == ']';
     if (element && !note(s, here(s)))
       return false;
@@ -194,6 +205,7 @@ static bool scan_value(scanner *s, unsigned depth) {
 
 bool tl_json_scan(tl_sv text, tl_place_vec *places, tl_json_error *error) {
   scanner s = {.p = text.p, .n = text.n, .line = 1, .places = places};
+  /* A byte order mark counts for no column. */
   if (tl_sv_starts_with(text, "\xef\xbb\xbf"))
     s.at = s.line_start = 3;
   skip_blanks(&s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of op information into a table like the built-in ones. */
+/* Collects rows of op information in a table that has the layout of the built-in ones. */
 #include "frontend/config/op_info.h"
 
 void tl_op_info_draft_init(tl_op_info_draft *t, const tl_op_info_set *base) {
@@ -17,6 +17,7 @@ void tl_op_info_draft_release(tl_op_info_draft *t) {
   tl_buf_release(&t->text);
 }
 
+/* Offsets have 32 bits: a longer text counts as lack of memory. */
 uint32_t tl_op_info_draft_text(tl_op_info_draft *t, tl_sv text) {
   size_t at = t->text.n;
   if (at + text.n >= UINT32_MAX)
@@ -30,6 +31,7 @@ uint32_t tl_op_info_draft_text(tl_op_info_draft *t, tl_sv text) {
 
 /* ---- columns -------------------------------------------------------------------------------- */
 
+/* FNV-1a over column `k` of all slots: a column is one combination of dtypes. */
 static uint64_t hash_column(const tl_op_info_port *ports, uint32_t n, uint32_t k) {
   uint64_t h = UINT64_C(14695981039346656037);
   for (uint32_t i = 0; i < n; i++)
@@ -45,6 +47,7 @@ static bool same_column(const tl_op_info_port *ports, uint32_t n, uint32_t k, ui
   return true;
 }
 
+/* Returns false if a slot of the column has a dtype that no model can have. */
 static bool is_usable(const tl_op_info_port *ports, uint32_t n, uint32_t k) {
   for (uint32_t i = 0; i < n; i++) {
     if (ports[i].dtypes[k] == TL_DTYPE_NONE)
@@ -53,7 +56,8 @@ static bool is_usable(const tl_op_info_port *ports, uint32_t n, uint32_t k) {
   return true;
 }
 
-/* Moves the columns that stay to the front; returns how many there are. */
+/* Moves usable columns to the front, the first of equal ones only, and returns how many stay.
+ * Hashes make the comparison with all earlier columns cheap. */
 static uint32_t compact(tl_op_info_port *ports, uint32_t n, uint32_t n_columns) {
   uint64_t seen[TL_OP_INFO_MAX_COLUMNS];
   uint32_t kept = 0;
@@ -71,7 +75,8 @@ static uint32_t compact(tl_op_info_port *ports, uint32_t n, uint32_t n_columns) 
   return kept;
 }
 
-/* The row of the base whose columns fit a row that has none. */
+/* Returns the built-in row of the same op if it has as many slots, for a row without columns. Such
+ * ops compute their dtypes in code, which the file does not hold. */
 static tl_op_info donor(const tl_op_info_draft *t, const tl_op_info_row *row) {
   tl_op_info base = tl_op_info_find(t->base, tl_sv_from(t->text.p + row->op));
   bool fits = base.row && base.row->n_inputs == row->n_inputs &&
@@ -111,6 +116,7 @@ typedef struct sorted_row {
   uint32_t number; /* in reading order */
 } sorted_row;
 
+/* Orders by op, then by reading order, so that the last row of an op comes last. */
 static int by_op(const void *a, const void *b) {
   const sorted_row *x = a;
   const sorted_row *y = b;
@@ -120,7 +126,8 @@ static int by_op(const void *a, const void *b) {
   return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Rows in order of their ops, the last of each. NULL when memory is out. */
+/* Returns the rows in order of their ops, of several rows for one op the last. The caller's arena
+ * holds them. NULL if memory is out. */
 static tl_op_info_row *sort_rows(const tl_op_info_draft *t, tl_arena *a, uint32_t *n) {
   sorted_row *order = malloc((t->rows.n + 1) * sizeof *order);
   tl_op_info_row *rows = tl_arena_calloc(a, t->rows.n, sizeof *rows);

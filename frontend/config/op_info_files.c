@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --op-info: which files a path stands for, and reading them in order. */
+/* Finds the files that --op-info stands for, and reads them in order. */
 #include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
@@ -16,7 +16,8 @@ enum {
 
 TL_VEC(path_vec, char *);
 
-/* A folder on the way down: one that is on it already is not entered again. */
+/* A folder on the way down from the root, known by device and inode. A folder that is on the way
+ * already is not entered again: links can make circles. */
 typedef struct level {
   const struct level *above;
   dev_t device;
@@ -24,6 +25,7 @@ typedef struct level {
   int depth;
 } level;
 
+/* State of one search below a folder. */
 typedef struct finder {
   tl_diag *diag;
   tl_arena *arena;
@@ -34,7 +36,7 @@ typedef struct finder {
   char other[64]; /* first name of a file for another chip, "" while none was seen */
 } finder;
 
-/* The part of file names that stands for a chip family: its name in lower case. */
+/* Adds the beginning of the file names of a chip family, which has its name in lower case. */
 static void add_prefix(tl_buf *out, const tl_soc *chip) {
   tl_buf_add_z(out, "aic-");
   for (const char *c = chip->name; *c; c++)
@@ -42,6 +44,8 @@ static void add_prefix(tl_buf *out, const tl_soc *chip) {
   tl_buf_add_z(out, "-ops-info");
 }
 
+/* Returns true for a file of this chip family. Otherwise keeps the least name of a file for another
+ * family, for the message if no file is found. */
 static bool is_wanted(finder *f, const char *name) {
   tl_sv file = tl_sv_from(name);
   if (!tl_sv_starts_with(file, "aic-") || !tl_sv_ends_with(file, ".json") ||
@@ -56,6 +60,8 @@ static bool is_wanted(finder *f, const char *name) {
 
 static tl_status visit(finder *f, const char *folder, const struct stat *st, const level *above);
 
+/* Follows one entry of a folder: enters folders, adds wanted files. stat follows links, because
+ * installations have many. */
 static tl_status visit_entry(finder *f, const char *folder, const char *name, const level *here) {
   struct stat st;
   tl_buf path;
@@ -74,11 +80,13 @@ static tl_status visit_entry(finder *f, const char *folder, const char *name, co
   return TL_OK;
 }
 
-/* True for what can be neither a folder nor one of the files: spares a system call each. */
+/* Returns true for a regular file that cannot be wanted, which saves a call of stat. */
 static bool is_other(const struct dirent *e) {
   return e->d_type == DT_REG && strncmp(e->d_name, "aic-", 4) != 0;
 }
 
+/* Adds the wanted files below a folder. Depth and number of entries have upper bounds, so a wrong
+ * path, such as '/', ends in a message. */
 static tl_status visit(finder *f, const char *folder, const struct stat *st, const level *above) {
   level here = {above, st->st_dev, st->st_ino, above ? above->depth + 1 : 0};
   if (here.depth > MAX_DEPTH)
@@ -107,7 +115,8 @@ static tl_status visit(finder *f, const char *folder, const struct stat *st, con
   return status;
 }
 
-/* What ships with CANN comes first, so that custom ops replace it; then by name. */
+/* Orders built-in libraries before custom ones, so that custom ops replace built-in ones; then by
+ * path, since readdir has no order. */
 static int by_path(const void *a, const void *b) {
   const char *x = *(char *const *)a;
   const char *y = *(char *const *)b;
@@ -127,6 +136,7 @@ static tl_status read_file(tl_diag *d, tl_location where, const char *path,
   return status;
 }
 
+/* Reads all wanted files below a folder, in the order of by_path. */
 static tl_status read_folder(finder *f, tl_location where, const struct stat *st,
                              tl_op_info_draft *draft) {
   TL_TRY(visit(f, f->root, st, NULL));
@@ -142,6 +152,7 @@ static tl_status read_folder(finder *f, tl_location where, const struct stat *st
   return TL_OK;
 }
 
+/* Reads one path of the option, a folder or a file. */
 static tl_status read_path(tl_diag *d, tl_arena *a, tl_location where, const char *path,
                            const tl_soc *chip, tl_op_info_draft *draft) {
   struct stat st;

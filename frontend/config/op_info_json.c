@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Op information in JSON, as CANN keeps it: {"Add": {"input0": {"name": "x1", "dtype":
- * "float16,float", "paramType": "required"}, "precision_reduce": {"flag": "true"}, ...}, ...}.
- * Keys that say nothing about precision or fusion (formats, kernel files) are passed over. */
+/* Reads op information in JSON, as CANN keeps it. The form is {"Add": {"input0": {"name": "x1",
+ * "dtype": "float16,float", "paramType": "required"}, "precision_reduce": {"flag": "true"}, ...},
+ * ...}. Keys that say nothing about precision or fusion (formats, kernel files) are skipped. */
 #include "frontend/config/json_reader.h"
 #include "frontend/config/op_info.h"
 
+/* Upper bound on warnings of one file; the rest is counted and reported in one line. */
 enum { MOST_WARNINGS = 20 };
 
+/* Names of dtypes in the files, which have several names for some dtypes. */
 static const struct {
   const char *name;
   uint8_t dtype; /* TL_DTYPE_NONE: real, but no model can have it */
@@ -57,6 +59,7 @@ static const struct {
     {"dual_sub_uint8", TL_DTYPE_NONE},
 };
 
+/* Kinds of attributes, as the files name them and as the table of op information keeps them. */
 static const struct {
   const char *name;
   const char *kind;
@@ -64,6 +67,7 @@ static const struct {
                   {"string", "s"},   {"listInt", "is"},     {"listBool", "bs"}, {"listFloat", "fs"},
                   {"listStr", "ss"}, {"listListInt", "iss"}};
 
+/* State of reading one file. */
 typedef struct reader {
   tl_json_reader json;
   tl_op_info_draft *draft;
@@ -71,7 +75,8 @@ typedef struct reader {
   uint32_t unknown; /* dtypes nobody knows, warned about */
 } reader;
 
-/* The op at hand. */
+/* State of reading one op. Members come in any order, so slots are collected first and read
+ * last. */
 typedef struct op_reader {
   tl_sv name;
   const cJSON *item;
@@ -83,7 +88,7 @@ typedef struct op_reader {
   tl_op_info_row row;
 } op_reader;
 
-/* A text member of a member of an op; *out is empty when it is not there. */
+/* Reads the text of `key` in a member of an op. *out is empty if the key is missing. */
 static tl_status text_of(const reader *r, const op_reader *op, const cJSON *object, const char *key,
                          tl_sv *out) {
   tl_sv part = tl_sv_shown(tl_sv_from(object->string));
@@ -103,7 +108,8 @@ static tl_status text_of(const reader *r, const op_reader *op, const cJSON *obje
   return TL_OK;
 }
 
-/* {"flag": "true"}, in any case: CANN writes "False" too. 0 or 1, -1 for neither. */
+/* Reads {"flag": "true"}. CANN writes "False" and "false". *out: 1, 0, or -1 if there is no
+ * flag. */
 static tl_status flag_of(const reader *r, const op_reader *op, const cJSON *object, int *out) {
   tl_sv text;
   TL_TRY(text_of(r, op, object, "flag", &text));
@@ -119,6 +125,7 @@ static tl_status flag_of(const reader *r, const op_reader *op, const cJSON *obje
 
 /* ---- members of an op ----------------------------------------------------------------------- */
 
+/* precision_reduce: true is white, false is black, and no flag is gray, as GE reads it. */
 static tl_status read_colour(reader *r, op_reader *op, const cJSON *item) {
   int flag;
   TL_TRY(flag_of(r, op, item, &flag));
@@ -156,6 +163,7 @@ static tl_status read_kernel(reader *r, op_reader *op, const cJSON *item) {
   return TL_OK;
 }
 
+/* An op whose file is "Null" has no kernel. */
 static tl_status read_file_name(reader *r, op_reader *op, const cJSON *item) {
   tl_sv text;
   TL_TRY(text_of(r, op, item, "value", &text));
@@ -170,6 +178,7 @@ static tl_status read_attr_list(reader *r, op_reader *op, const cJSON *item) {
   return TL_OK;
 }
 
+/* Members of an op that are read, by their keys. */
 static const struct {
   const char *key;
   tl_status (*fn)(reader *r, op_reader *op, const cJSON *item);
@@ -181,7 +190,7 @@ static const struct {
              {"opFile", read_file_name},
              {"attr", read_attr_list}};
 
-/* "input12" into list[12]. */
+/* Keeps "input12" in list[12] until all members are known. The number bounds the index. */
 static tl_status note_slot(reader *r, op_reader *op, const tl_json_member *m, tl_sv number,
                            const cJSON **list, uint32_t *n) {
   uint64_t k;
@@ -196,6 +205,7 @@ static tl_status note_slot(reader *r, op_reader *op, const tl_json_member *m, tl
   return TL_OK;
 }
 
+/* Splits "input12" into `word` and number; false for other names, such as "inputFormat". */
 static bool numbered(tl_sv name, const char *word, tl_sv *number) {
   size_t n = strlen(word);
   if (!tl_sv_starts_with(name, word) || name.n == n || name.p[n] < '0' || name.p[n] > '9')
@@ -204,6 +214,8 @@ static bool numbered(tl_sv name, const char *word, tl_sv *number) {
   return true;
 }
 
+/* Reads or keeps one member of an op. Unknown members are skipped: there are many, and new versions
+ * of CANN add some. */
 static tl_status read_part(tl_json_reader *json, const tl_json_member *m, void *user) {
   reader *r = json->out;
   op_reader *op = user;
@@ -221,6 +233,7 @@ static tl_status read_part(tl_json_reader *json, const tl_json_member *m, void *
 
 /* ---- slots ---------------------------------------------------------------------------------- */
 
+/* Returns a dtype by name. An unknown name becomes TL_DTYPE_NONE, which drops its column. */
 static uint8_t read_dtype(reader *r, const op_reader *op, const cJSON *slot, tl_sv word) {
   for (size_t i = 0; i < sizeof dtype_names / sizeof *dtype_names; i++) {
     if (tl_sv_is(word, dtype_names[i].name))
@@ -233,6 +246,8 @@ static uint8_t read_dtype(reader *r, const op_reader *op, const cJSON *slot, tl_
   return TL_DTYPE_NONE;
 }
 
+/* Reads "float16,float,...": entry i belongs to column i of the op. No text leaves n_columns at
+ * 0. */
 static tl_status read_columns(reader *r, const op_reader *op, const cJSON *item, tl_sv text,
                               tl_op_info_port *out) {
   uint32_t n = 1;
@@ -252,6 +267,7 @@ static tl_status read_columns(reader *r, const op_reader *op, const cJSON *item,
   return TL_OK;
 }
 
+/* Reads one input or output. Without paramType a slot is required. */
 static tl_status read_slot(reader *r, const op_reader *op, const cJSON *item,
                            tl_op_info_port *out) {
   tl_sv kind;
@@ -272,7 +288,8 @@ static tl_status read_slot(reader *r, const op_reader *op, const cJSON *item,
   return read_columns(r, op, item, dtypes, out);
 }
 
-/* All slots that have dtypes must have as many; one without leaves the op to its code. */
+/* Requires the same number of dtypes in all slots that have some. If a slot has none, the op's own
+ * code decides about dtypes, and all slots lose their columns. */
 static tl_status check_counts(const reader *r, const op_reader *op, tl_op_info_port *ports,
                               const cJSON *const *items, uint32_t n) {
   uint32_t first = 0;
@@ -293,6 +310,7 @@ static tl_status check_counts(const reader *r, const op_reader *op, tl_op_info_p
   return TL_OK;
 }
 
+/* Reads the collected slots, inputs first. Their numbers must have no gap. */
 static tl_status read_slots(reader *r, op_reader *op) {
   tl_op_info_port ports[2 * TL_OP_INFO_MAX_SLOTS] = {0};
   const cJSON *items[2 * TL_OP_INFO_MAX_SLOTS];
@@ -325,6 +343,7 @@ static tl_sv short_kind(tl_sv kind) {
   return kind;
 }
 
+/* Reads attribute `name`, which the member "attr_NAME" describes. */
 static tl_status read_attr(reader *r, const op_reader *op, tl_sv name, tl_op_info_attr *out) {
   tl_buf key;
   tl_buf_init(&key);
@@ -349,6 +368,7 @@ static tl_status read_attr(reader *r, const op_reader *op, tl_sv name, tl_op_inf
   return TL_OK;
 }
 
+/* Reads the attributes that the member "attr" lists. */
 static tl_status read_attrs(reader *r, op_reader *op) {
   tl_sv list = {0};
   op->row.attrs = r->draft->attrs.n;

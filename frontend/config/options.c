@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The option table and its lookups. */
+/* Holds the option table and its lookups. */
 #include "frontend/config/options.h"
 
+/* Short names for the columns of options.tbl. */
 #define ANY TL_COMMAND_ANY
 #define CONVERT TL_COMMAND_CONVERT
 #define OPT TL_COMMAND_OPT
@@ -82,6 +83,7 @@ static const char *const group_titles[TL_N_OPTION_GROUPS] = {
 
 const tl_option_row *tl_option_row_get(tl_option_id id) { return &rows[id]; }
 
+/* Values of these options may contain commas and semicolons, so line feeds join them. */
 bool tl_option_joins_lines(tl_option_id id) {
   static const tl_option_id joined[] = {TL_OPTION_RULES,           TL_OPTION_RULE_LIST,
                                         TL_OPTION_TO_FLOAT,        TL_OPTION_OP_INFO,
@@ -115,6 +117,7 @@ tl_option_id tl_option_common(unsigned command, unsigned i) {
 
 const char *tl_option_group_title(tl_option_group group) { return group_titles[group]; }
 
+/* Returns true if two spellings differ in dashes and underscores only. */
 static bool same_spelling(tl_sv a, tl_sv b) {
   if (a.n != b.n)
     return false;
@@ -127,6 +130,7 @@ static bool same_spelling(tl_sv a, tl_sv b) {
   return true;
 }
 
+/* Returns true if the row has this name, GE key or alias. */
 static bool answers_to(const tl_option_row *row, tl_sv spelling) {
   if (same_spelling(tl_sv_from(row->name), spelling))
     return true;
@@ -141,6 +145,8 @@ static bool answers_to(const tl_option_row *row, tl_sv spelling) {
 }
 
 tl_option_id tl_option_find(tl_sv spelling, unsigned command) {
+  /* One name may have a row for each of several commands; a row of another command is the second
+   * choice, so that the message can say that the option belongs elsewhere. */
   unsigned found = TL_N_OPTION_ROWS;
   for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
     if (!answers_to(&rows[i], spelling))

@@ -9,6 +9,7 @@
 
 #include "support/str.h"
 
+/* One id for each row of options.tbl and run_config.tbl, in the order of the rows. */
 typedef enum tl_option_id {
 #define OWN(id, ...) TL_OPTION_##id,
 #define CARRY(id, ...) TL_OPTION_##id,
@@ -65,6 +66,7 @@ enum {
   TL_COMMAND_ANY = (1 << 13) - 1
 };
 
+/* Groups of options in help and documents. From TL_OPTIONS_TRAIN on they are run configuration. */
 typedef enum tl_option_group {
   TL_OPTIONS_IO,
   TL_OPTIONS_MODEL,
@@ -114,6 +116,7 @@ const char *tl_option_group_title(tl_option_group group);
 /* Finds an option by name, alias or GE key; dashes and underscores are equal. A row of `command`
  * wins over another of the same name. TL_N_OPTION_ROWS if there is none. */
 tl_option_id tl_option_find(tl_sv spelling, unsigned command);
+/* Finds an option of `command` by its letter; TL_N_OPTION_ROWS if there is none. */
 tl_option_id tl_option_find_letter(char letter, unsigned command);
 /* Returns the option name of `command` that is nearest to a misspelled one, NULL if none is near.
  */

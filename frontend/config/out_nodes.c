@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --out-nodes ("node:0;node:1" or "name;name") and the lines of --op-name-map. */
+/* Reads --out-nodes ("node:0;node:1" or "name;name") and the lines of --op-name-map. */
 #include "frontend/config/values.h"
 
 #include "support/file.h"
 
-/* An entry that ends in ":<digits>" names a node and its result. */
+/* Splits NODE:INDEX at the last colon. False if the entry is not of this form: it then is a
+ * name. */
 static bool split_index(tl_sv entry, tl_out_node *out) {
   size_t colon = entry.n;
   uint64_t index;
@@ -22,6 +23,7 @@ tl_status tl_read_out_nodes(tl_diag *d, tl_arena *a, tl_location where, tl_sv te
   size_t most = 1;
   for (size_t i = 0; i < text.n; i++)
     most += text.p[i] == ';';
+  /* The number of separators bounds the number of entries. */
   tl_out_node *nodes = tl_arena_calloc(a, most, sizeof *nodes);
   if (!nodes)
     return tl_fail_memory(d, where);
@@ -43,6 +45,7 @@ tl_status tl_read_out_nodes(tl_diag *d, tl_arena *a, tl_location where, tl_sv te
   return TL_OK;
 }
 
+/* Reads one FROM:TO. Both sides must be there. */
 static tl_status read_rename(tl_diag *d, tl_location where, tl_sv line, tl_op_rename *out) {
   tl_sv to = line;
   tl_sv from = tl_sv_trim(tl_sv_split(&to, ':'));
@@ -55,6 +58,7 @@ static tl_status read_rename(tl_diag *d, tl_location where, tl_sv line, tl_op_re
   return TL_OK;
 }
 
+/* Reads all lines of a name map; '#' starts a comment. */
 static tl_status read_lines(tl_diag *d, tl_arena *a, const char *path, tl_sv text,
                             tl_options *out) {
   size_t most = 1;

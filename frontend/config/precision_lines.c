@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keep_dtype and customize_dtypes: a line an op. Blank lines and lines that start with '#' are
- * skipped, of a name given twice the first line counts. */
+/* Reads keep_dtype and customize_dtypes: one op in a line. Blank lines and lines that start with
+ * '#' are skipped. Of a name given twice the first line counts. */
 #include <stdlib.h>
 
 #include "frontend/config/config_file.h"
 #include "frontend/config/precision.h"
 #include "support/vec.h"
 
+/* Upper bounds on messages of one file, and on dtypes in one list. */
 enum { MOST_ERRORS = 20, MOST_WARNINGS = 10, MOST_SLOTS = 4096 };
 
+/* State of reading one file line by line. */
 typedef struct line_reader {
   tl_diag *diag;
   tl_arena *arena;
@@ -16,7 +18,7 @@ typedef struct line_reader {
   uint32_t errors;
 } line_reader;
 
-/* Reports at the line and goes on. */
+/* Reports a problem of the current line and goes on, so that one run shows all problems. */
 #define PROBLEM(r, code, ...)                                                                      \
   do {                                                                                             \
     if (++(r)->errors <= MOST_ERRORS)                                                              \
@@ -27,6 +29,7 @@ static tl_sv keep(line_reader *r, tl_sv text) {
   return (tl_sv){tl_arena_copy(r->arena, text.n ? text.p : "", text.n), text.n};
 }
 
+/* Copies a list into the arena; NULL if memory is out. */
 static void *keep_array(tl_arena *a, const void *items, uint32_t n, size_t size) {
   void *copy = tl_arena_calloc(a, n, size);
   if (copy && n)
@@ -34,10 +37,10 @@ static void *keep_array(tl_arena *a, const void *items, uint32_t n, size_t size)
   return copy;
 }
 
-/* True when there is something in the line. */
+/* Returns true if the line is neither empty nor a comment. */
 static bool is_said(tl_sv line) { return line.n && *line.p != '#'; }
 
-/* A byte that no name has means that the file is no text. */
+/* Returns true for well-formed UTF-8 without control characters; anything else is a binary file. */
 static bool is_text(tl_sv s) {
   while (s.n) {
     size_t length = tl_utf8_length(s);
@@ -48,6 +51,7 @@ static bool is_text(tl_sv s) {
   return true;
 }
 
+/* Removes "OpType::" from a name; false if the name does not start with it. */
 static bool cut_type(tl_sv *name) {
   static const char prefix[] = "OpType::";
   if (!tl_sv_starts_with(*name, prefix))
@@ -58,8 +62,11 @@ static bool cut_type(tl_sv *name) {
   return true;
 }
 
+/* Reads one line. It reports problems with PROBLEM and returns only lack of memory as an error. */
 typedef tl_status (*line_fn)(line_reader *r, tl_sv line, void *user);
 
+/* Calls fn for every line that says something. code: of the error for lines that are not text.
+ * Fails after the last line if any line had a problem. */
 static tl_status for_lines(line_reader *r, tl_sv text, const char *code, line_fn fn, void *user) {
   for (tl_sv rest = tl_config_without_mark(text); rest.p;) {
     tl_sv line = tl_sv_trim(tl_sv_split(&rest, '\n'));
@@ -81,13 +88,14 @@ static tl_status for_lines(line_reader *r, tl_sv text, const char *code, line_fn
 
 /* ---- names given twice ----------------------------------------------------------------------- */
 
-/* What both kinds of entry begin with, for finding repetitions. */
+/* The part of an entry that decides whether two entries name the same ops. */
 typedef struct named {
   tl_sv name;
   bool is_type;
   uint32_t line;
 } named;
 
+/* Orders node names before op types, then by name, then by line. */
 static int by_name(const void *a, const void *b) {
   const named *x = a;
   const named *y = b;
@@ -112,6 +120,7 @@ static void warn_repeated(const line_reader *r, const named *sorted, uint32_t n)
   }
 }
 
+/* Warns about names given twice. Lookups take the first entry, so nothing is removed. */
 static tl_status check_repeated(line_reader *r, named *entries, uint32_t n) {
   if (n)
     qsort(entries, n, sizeof *entries, by_name);
@@ -123,7 +132,7 @@ static tl_status check_repeated(line_reader *r, named *entries, uint32_t n) {
 
 TL_VEC(keep_vec, tl_keep_entry);
 
-/* ^[A-Z][A-Za-z0-9]*$ */
+/* Returns true for a capital letter followed by letters and digits. */
 static bool is_type_name(tl_sv s) {
   for (size_t i = 0; i < s.n; i++) {
     char c = s.p[i];
@@ -134,6 +143,7 @@ static bool is_type_name(tl_sv s) {
   return s.n > 0;
 }
 
+/* Reads one line of keep_dtype: a node name, or OpType::Type. */
 static tl_status read_keep(line_reader *r, tl_sv line, void *user) {
   keep_vec *entries = user;
   tl_sv name = line;
@@ -170,13 +180,15 @@ TL_VEC(custom_vec, tl_custom_entry);
 TL_VEC(named_vec, named);
 TL_VEC(dtype_vec, tl_dtype);
 
+/* State of reading customize_dtypes; all lists are owned, on the heap. */
 typedef struct custom_reader {
   custom_vec entries;
   named_vec names;
   dtype_vec dtypes; /* of one list */
 } custom_reader;
 
-/* "float16,,float": an empty item leaves its slot open. */
+/* Reads "float16,,float". An empty item leaves its slot open, and open slots at the end are
+ * dropped. */
 static tl_status read_dtypes(line_reader *r, custom_reader *c, tl_sv list, const tl_dtype **out,
                              uint32_t *n) {
   c->dtypes.n = 0;
@@ -204,7 +216,7 @@ static tl_status read_dtypes(line_reader *r, custom_reader *c, tl_sv list, const
   return *out ? TL_OK : tl_fail_memory(r->diag, r->at);
 }
 
-/* Where a keyword stands in a line, or NULL. */
+/* Returns the first place of a keyword in a text, or NULL. */
 static const char *find(tl_sv s, const char *word) {
   size_t n = strlen(word);
   for (size_t i = 0; i + n <= s.n; i++)
@@ -216,7 +228,8 @@ static const char *find(tl_sv s, const char *word) {
 static const char in_word[] = "InputDtype:";
 static const char out_word[] = "OutputDtype:";
 
-/* Splits what follows the name into the two lists; false when it is malformed. */
+/* Splits what follows the name into its two lists. Either may be missing, InputDtype comes first,
+ * and neither keyword may occur twice. False for any other text. */
 static bool split_lists(tl_sv rest, tl_sv *in, tl_sv *out) {
   const char *end = rest.p + rest.n;
   const char *i = find(rest, in_word);
@@ -247,6 +260,7 @@ static tl_status malformed(line_reader *r) {
   return TL_OK;
 }
 
+/* Reads one line of customize_dtypes. The name ends at the first colon. */
 static tl_status read_custom(line_reader *r, tl_sv line, void *user) {
   custom_reader *c = user;
   tl_sv rest = line;

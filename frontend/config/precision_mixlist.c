@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* modify_mixlist: {"black-list": {"to-add": [...], "to-remove": [...]}, "white-list": ...,
- * "gray-list": ...}. What is said of one type in several lists is collected and judged together. */
+/* Reads modify_mixlist, the edits of the black, white and gray lists of op types. The form is
+ * {"black-list": {"to-add": [...], "to-remove": [...]}, "white-list": ..., "gray-list": ...}. One
+ * type may occur in several lists, so its edits are collected and judged together. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,6 +11,7 @@
 
 enum { MOST_ERRORS = 20 };
 
+/* One occurrence of a type in one list. */
 typedef struct mention {
   tl_sv type;
   uint32_t number; /* in the order of the file */
@@ -35,7 +37,8 @@ static const uint8_t list_edits[N_LISTS][2] = {{TL_MIX_ADD_BLACK, TL_MIX_REMOVE_
 
 static mix_reader *state_of(const tl_json_reader *r) { return r->out; }
 
-/* Reports and goes on, so that a file shows all that is wrong with it. */
+/* Reports a problem and goes on, so that one run shows all problems of a file. text: a format for
+ * the subject and the hint. */
 static void problem(const tl_json_reader *r, const cJSON *item, const char *code, const char *text,
                     tl_sv subject, const char *hint) {
   if (++state_of(r)->errors <= MOST_ERRORS)
@@ -43,6 +46,8 @@ static void problem(const tl_json_reader *r, const cJSON *item, const char *code
                        TL_SV_ARG(tl_sv_shown(subject)), hint);
 }
 
+/* Reports a value of the wrong kind. `expected` becomes a part of the format, because problem() has
+ * arguments only for the name and one further text. */
 static void wrong_kind(const tl_json_reader *r, const cJSON *item, tl_sv name,
                        const char *expected) {
   char text[128];
@@ -50,7 +55,7 @@ static void wrong_kind(const tl_json_reader *r, const cJSON *item, tl_sv name,
   problem(r, item, "E21002", text, name, tl_json_kind(item));
 }
 
-/* The one of these names that an unknown key most likely meant. */
+/* Returns the name that an unknown key most likely means, or NULL. */
 static const char *nearest(tl_sv name, const char *const *names, int n) {
   const char *best = NULL;
   size_t least = 4; /* beyond this it is another word */
@@ -64,6 +69,7 @@ static const char *nearest(tl_sv name, const char *const *names, int n) {
   return best;
 }
 
+/* Reports an unknown key. all: a sentence with the legal keys. */
 static void unknown_key(const tl_json_reader *r, const tl_json_member *m, const char *const *names,
                         int n, const char *all) {
   char text[160];
@@ -73,6 +79,7 @@ static void unknown_key(const tl_json_reader *r, const tl_json_member *m, const 
   problem(r, m->item, "E21002", text, m->name, all);
 }
 
+/* Reads an array of op types under the edit that s->edit says. */
 static tl_status read_types(tl_json_reader *r, const cJSON *array, tl_sv name) {
   mix_reader *s = state_of(r);
   for (const cJSON *item = array->child; item; item = item->next) {
@@ -131,6 +138,7 @@ static tl_status read_list(tl_json_reader *r, const tl_json_member *m, void *use
 
 /* ---- what the lists say together ------------------------------------------------------------ */
 
+/* Orders by type, then by place in the file, so that all mentions of a type are neighbours. */
 static int by_type(const void *a, const void *b) {
   const mention *x = a;
   const mention *y = b;
@@ -138,6 +146,7 @@ static int by_type(const void *a, const void *b) {
   return order ? order : x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* Orders by the line of the first mention; warnings then follow the file. */
 static int by_line(const void *a, const void *b) {
   const tl_mix_edit *x = a;
   const tl_mix_edit *y = b;
@@ -146,7 +155,7 @@ static int by_line(const void *a, const void *b) {
   return tl_sv_compare(x->type, y->type);
 }
 
-/* "black-list.to-add, white-list.to-remove" */
+/* Writes the names of all edits in a set, such as "black-list.to-add, white-list.to-remove". */
 static void name_edits(uint8_t edits, char *out, size_t n) {
   size_t used = 0;
   out[0] = '\0';
@@ -157,6 +166,7 @@ static void name_edits(uint8_t edits, char *out, size_t n) {
                                  list_names[list], i ? "to-remove" : "to-add");
 }
 
+/* Reports edits of one type that exclude each other. */
 static void contradiction(tl_diag *d, mix_reader *s, const char *path, const mention *m,
                           uint8_t edits) {
   char lists[160];
@@ -171,6 +181,7 @@ static void contradiction(tl_diag *d, mix_reader *s, const char *path, const men
                      TL_SV_ARG(tl_sv_shown(m->type)), lists);
 }
 
+/* Joins the mentions of each type into one edit, refuses contradictions, and sorts by line. */
 static tl_status finish(tl_diag *d, tl_arena *a, const char *path, mix_reader *s,
                         tl_precision_config *out) {
   uint32_t n = s->mentions.n;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of mixed precision that hold lists: output_type, input_fp16_nodes, --to-float, what to
- * block and to include. */
+/* Reads options of mixed precision that hold lists, and names of dtypes. */
 #include "frontend/config/precision.h"
 #include "support/pattern.h"
 
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
+/* One name of a dtype. */
 typedef struct spelling {
   const char *name; /* upper case */
   tl_dtype dtype;
 } spelling;
 
-/* Beyond GE's own names: what documents and examples of the stack write. */
+/* Names that documents and examples of the NPU stack use in addition to GE's own. */
 static const spelling spellings[] = {
     {"FLOAT32", TL_DTYPE_F32},       {"FP32", TL_DTYPE_F32},  {"FP16", TL_DTYPE_F16},
     {"BFLOAT16", TL_DTYPE_BF16},     {"BF16", TL_DTYPE_BF16}, {"FLOAT64", TL_DTYPE_F64},
@@ -41,13 +41,14 @@ tl_dtype tl_user_dtype(tl_sv name) {
 
 /* ---- output_type ----------------------------------------------------------------------------- */
 
-/* The types that atc takes for an output, as it spells them. */
+/* The dtypes that atc accepts for an output. Unlike tl_user_dtype, atc wants capitals here. */
 static const spelling output_types[] = {
     {"FP32", TL_DTYPE_F32},   {"FP16", TL_DTYPE_F16},   {"UINT8", TL_DTYPE_U8},
     {"INT8", TL_DTYPE_I8},    {"UINT16", TL_DTYPE_U16}, {"INT16", TL_DTYPE_I16},
     {"UINT32", TL_DTYPE_U32}, {"INT32", TL_DTYPE_I32},  {"UINT64", TL_DTYPE_U64},
     {"INT64", TL_DTYPE_I64},  {"DOUBLE", TL_DTYPE_F64}, {"BF16", TL_DTYPE_BF16}};
 
+/* Reads one dtype of --output-type. */
 static tl_status read_type(tl_diag *d, tl_location where, tl_sv text, tl_dtype *out) {
   for (unsigned i = 0; i < sizeof output_types / sizeof *output_types; i++) {
     if (tl_sv_is(text, output_types[i].name)) {
@@ -61,6 +62,7 @@ static tl_status read_type(tl_diag *d, tl_location where, tl_sv text, tl_dtype *
                       TL_SV_ARG(tl_sv_shown(text)));
 }
 
+/* Returns true if --out-nodes names this result of this node. */
 static bool is_out_node(const tl_options *o, tl_sv node, uint64_t index) {
   for (uint32_t i = 0; i < o->n_out_nodes; i++) {
     const tl_out_node *n = &o->out_nodes[i];
@@ -70,7 +72,8 @@ static bool is_out_node(const tl_options *o, tl_sv node, uint64_t index) {
   return false;
 }
 
-/* "node:index:TYPE"; the node's name may hold ':' itself. */
+/* Reads "node:index:TYPE". The text is split from its end, because the name of a node may hold
+ * ':'. */
 static tl_status read_output(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                              const tl_options *options, tl_output_dtype *out) {
   tl_sv head = text;
@@ -102,7 +105,7 @@ static tl_status read_output(tl_diag *d, tl_arena *a, tl_location where, tl_sv t
   return read_type(d, where, type, &out->dtype);
 }
 
-/* Number of parts that a separator makes, the empty ones too. */
+/* Returns the number of parts that a separator makes, empty parts included. */
 static uint32_t count_parts(tl_sv text, char separator) {
   uint32_t n = 1;
   for (size_t i = 0; i < text.n; i++)
@@ -117,6 +120,7 @@ tl_status tl_read_output_type(tl_diag *d, tl_arena *a, tl_location where, tl_sv 
     return tl_fail_memory(d, where);
   out->outputs = outputs;
   out->n_outputs = 0;
+  /* A text without separators is one dtype for all outputs. */
   if (text.n == 0 || (!memchr(text.p, ':', text.n) && !memchr(text.p, ';', text.n))) {
     out->n_outputs = 1;
     return read_type(d, where, text, &outputs[0].dtype);
@@ -164,6 +168,7 @@ tl_status tl_read_fp16_inputs(tl_diag *d, tl_arena *a, tl_location where, tl_sv 
 
 tl_status tl_read_kept_signature(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                                  tl_precision_config *out) {
+  /* A list of names lowers the signature, except for the inputs and outputs that it names. */
   out->lower_signature = !tl_sv_is(text, "true");
   if (tl_sv_is(text, "true") || tl_sv_is(text, "false"))
     return TL_OK;
@@ -174,6 +179,7 @@ tl_status tl_read_kept_signature(tl_diag *d, tl_arena *a, tl_location where, tl_
   return TL_OK;
 }
 
+/* Both separators are counted, since either may join types; the sum is an upper bound. */
 uint32_t tl_listed_room(tl_sv text) { return count_parts(text, ',') + count_parts(text, '\n'); }
 
 tl_status tl_read_listed_types(tl_diag *d, tl_arena *a, tl_location where, tl_sv text, bool include,
@@ -193,6 +199,7 @@ tl_status tl_read_listed_nodes(tl_diag *d, tl_arena *a, tl_location where, tl_sv
   name_list patterns;
   TL_TRY(split(d, a, where, text, '\n', &patterns));
   for (uint32_t i = 0; i < patterns.n; i++) {
+    /* The expression is compiled only to check it; the pass that uses it compiles it again. */
     tl_pattern compiled;
     char room[128];
     const char *problem;
@@ -219,6 +226,7 @@ tl_status tl_read_to_float(tl_diag *d, tl_arena *a, tl_location where, tl_sv tex
   for (uint32_t i = 0; i < parts.n; i++) {
     tl_sv part = parts.at[i];
     size_t glob = part.n;
+    /* The last '=' ends the pattern, so that names with '=' work. */
     while (glob && part.p[glob - 1] != '=')
       glob--;
     tl_dtype dtype = tl_user_dtype(tl_sv_trim((tl_sv){part.p + glob, part.n - glob}));

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measured ranges of tensors. */
+/* Reads measured ranges of tensors, the file of --ranges. */
 #include <math.h>
 
 #include "frontend/config/config_file.h"
 #include "frontend/config/json_reader.h"
 #include "frontend/config/precision.h"
 
+/* Upper bounds: on messages, and on the file, which has an entry for every tensor of a large
+ * model. */
 enum { MOST_ERRORS = 20, MOST_BYTES = 64 << 20 };
 
 typedef struct ranges_reader {
@@ -14,6 +16,7 @@ typedef struct ranges_reader {
   uint32_t errors;
 } ranges_reader;
 
+/* Reports a problem and goes on, so that one run shows all problems of a file. */
 static void problem(const tl_json_reader *r, const cJSON *item, tl_sv name, const char *text,
                     const char *end) {
   ranges_reader *s = r->out;
@@ -22,7 +25,7 @@ static void problem(const tl_json_reader *r, const cJSON *item, tl_sv name, cons
                        TL_SV_ARG(tl_sv_shown(name)), text, end);
 }
 
-/* The last member of a name, as everywhere in JSON files; NULL: none. */
+/* Returns the last member of a name, as elsewhere in JSON files, or NULL. */
 static const cJSON *member(const cJSON *object, const char *name) {
   const cJSON *found = NULL;
   for (const cJSON *item = object->child; item; item = item->next)
@@ -31,7 +34,8 @@ static const cJSON *member(const cJSON *object, const char *name) {
   return found;
 }
 
-/* False when the tensor has no such number; *none: because none of its elements was finite. */
+/* Reads a number of a tensor. False if there is none; *none tells that the value is null, because
+ * no element of the tensor was finite. */
 static bool read_number(const tl_json_reader *r, const cJSON *tensor, tl_sv name, const char *key,
                         bool *none, double *out) {
   const cJSON *item = member(tensor, key);
@@ -50,6 +54,8 @@ static bool read_number(const tl_json_reader *r, const cJSON *tensor, tl_sv name
   return true;
 }
 
+/* Adds the range of one tensor. A tensor with a problem, or without finite elements, adds
+ * nothing. */
 static tl_status read_tensor(tl_json_reader *r, const cJSON *item, tl_sv name) {
   ranges_reader *s = r->out;
   tl_measured_range range;
@@ -77,6 +83,7 @@ static tl_status read_member(tl_json_reader *r, const tl_json_member *m, void *u
   return read_tensor(r, m->item, tl_sv_from(m->item->string));
 }
 
+/* Reads the list form, which run --record-ranges writes. */
 static tl_status read_list(tl_json_reader *r, const cJSON *list) {
   for (const cJSON *item = list->child; item; item = item->next) {
     const cJSON *name = cJSON_IsObject(item) ? member(item, "name") : NULL;
@@ -89,6 +96,8 @@ static tl_status read_list(tl_json_reader *r, const cJSON *list) {
   return TL_OK;
 }
 
+/* Decides between the two forms by the member "tensors", which must be an array in the list
+ * form. */
 static tl_status read_root(tl_json_reader *r, const cJSON *root) {
   ranges_reader *s = r->out;
   if (!cJSON_IsObject(root)) {

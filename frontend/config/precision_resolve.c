@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of precision together: which mode is in force, and what may not be combined. */
+/* Resolves options of precision: which mode is in force, and which options exclude each other. */
 #include <stdlib.h>
 
 #include "frontend/config/accelerate.h"
 #include "frontend/config/precision.h"
 #include "frontend/config/run_config.h"
 
+/* Names of the mixed modes, for messages, in the vocabulary of one of the two options. */
 static const char *mixed_names(bool v2) {
   return v2 ? "mixed_float16, mixed_bfloat16, mixed_hif8"
             : "allow_mix_precision, allow_mix_precision_fp16, allow_mix_precision_bf16";
@@ -13,7 +14,7 @@ static const char *mixed_names(bool v2) {
 
 static tl_sv amp_level(const tl_settings *s) { return tl_sv_from(s->value[TL_OPTION_AMP_LEVEL]); }
 
-/* A level is a mode and colours of its own. */
+/* Takes mode and name from --amp-level, which is a mode and colours of its own. */
 static tl_status find_amp_mode(tl_settings *s, tl_diag *d) {
   tl_location where = tl_at_option(s, TL_OPTION_AMP_LEVEL);
   bool bfloat = strcmp(tl_settings_get(s, TL_OPTION_AMP_DTYPE), "bfloat16") == 0;
@@ -30,8 +31,8 @@ static tl_status find_amp_mode(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
-/* The mode of a training run that names none is that of the chip, of a run configuration for
- * inference that of atc; NULL without either. */
+/* Returns the mode of a run configuration that names none: the chip's mode for training, atc's for
+ * inference. NULL without a run configuration. */
 static const char *run_default(const tl_settings *s) {
   const char *training = tl_options_chip(&s->options)->training;
   if (!s->options.train)
@@ -41,7 +42,8 @@ static const char *run_default(const tl_settings *s) {
   return *training ? training : NULL;
 }
 
-/* precision_mode is asked first; both together were refused before. */
+/* Finds the mode and *by, the option that gives it. precision_mode and precision_mode_v2 together
+ * were refused before. */
 static tl_status find_mode(tl_settings *s, tl_diag *d, tl_option_id *by) {
   tl_precision_config *c = &s->precision;
   *by = s->value[TL_OPTION_PRECISION_MODE] ? TL_OPTION_PRECISION_MODE : TL_OPTION_PRECISION_MODE_V2;
@@ -68,6 +70,7 @@ static tl_status find_mode(tl_settings *s, tl_diag *d, tl_option_id *by) {
   return TL_OK;
 }
 
+/* Refuses a mode whose low dtype the chip does not have. */
 static tl_status check_chip(tl_settings *s, tl_diag *d, tl_option_id by) {
   const tl_soc *chip = tl_options_chip(&s->options);
   tl_dtype low = tl_precision_mode_get(s->precision.mode)->low;
@@ -83,6 +86,7 @@ static tl_status check_chip(tl_settings *s, tl_diag *d, tl_option_id by) {
   return TL_OK;
 }
 
+/* Refuses a mix list in a mode without lists. find_amp_mode checks the levels. */
 static tl_status check_mixlist(tl_settings *s, tl_diag *d, tl_option_id by) {
   tl_location where = tl_at_option(s, TL_OPTION_MODIFY_MIXLIST);
   bool v2 = by == TL_OPTION_PRECISION_MODE_V2;
@@ -100,6 +104,7 @@ static tl_status check_mixlist(tl_settings *s, tl_diag *d, tl_option_id by) {
                       s->precision.mode_name, option, mixed_names(v2));
 }
 
+/* Reads the files of lists. */
 static tl_status read_files(tl_settings *s, tl_diag *d) {
   tl_precision_config *c = &s->precision;
   const char *mix = s->value[TL_OPTION_MODIFY_MIXLIST];
@@ -115,6 +120,7 @@ static tl_status read_files(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
+/* Reads the options that hold lists. */
 static tl_status read_texts(tl_settings *s, tl_diag *d) {
   tl_precision_config *c = &s->precision;
   const char *outputs = s->value[TL_OPTION_OUTPUT_TYPE];
@@ -132,7 +138,8 @@ static tl_status read_texts(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
-/* Lists of what to lower and what not; they count where something is lowered. */
+/* Reads lists of what to lower and what to keep. They are refused in a mode that lowers nothing.
+ * Includes are read before blocks, and nodes before types. */
 static tl_status read_lists(tl_settings *s, tl_diag *d) {
   static const struct {
     tl_option_id id;
@@ -169,7 +176,8 @@ static tl_status read_lists(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
-/* Without the option the signature stays but for what other options say of it. */
+/* Reads --keep-io-types. Without it, inputs and outputs keep their dtypes, except where other
+ * options change them. */
 static tl_status read_signature(tl_settings *s, tl_diag *d) {
   const char *text = s->value[TL_OPTION_KEEP_IO_TYPES];
   tl_location where = tl_at_option(s, TL_OPTION_KEEP_IO_TYPES);
@@ -191,6 +199,8 @@ static tl_status read_signature(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
+/* Returns what happens to constants that the low dtype cannot hold. is_weight_clip is the option of
+ * atc; it counts where --const-policy says clamp. */
 static tl_const_policy const_policy(const tl_settings *s) {
   char policy = tl_settings_get(s, TL_OPTION_CONST_POLICY)[0];
   if (policy != 'c')
@@ -203,6 +213,7 @@ static double number_of(const tl_settings *s, tl_option_id id) {
   return strtod(tl_settings_get(s, id), NULL); /* digits; "" is 0, the default */
 }
 
+/* Reads --precision-policy and the options that it needs. declined: the user has ruled it out. */
 static tl_status read_policy(tl_settings *s, tl_diag *d) {
   static const tl_option_id needs[] = {TL_OPTION_RANGES, TL_OPTION_DATA_MAX, TL_OPTION_INIT_MAX,
                                        TL_OPTION_MAX_REDUCTION_DEPTH};

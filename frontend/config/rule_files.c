@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --rules: reads the files; what is in them, passes/engine/parse.c says. */
+/* Reads the files of --rules into memory; passes/engine/parse.c reads the rules in them. */
 #include "frontend/config/config_file.h"
 #include "frontend/config/values.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of run configuration and its lookups. */
+/* Holds the table of run configuration and its lookups. */
 #include "frontend/config/run_config.h"
 
 static const tl_run_key keys[] = {
@@ -51,7 +51,7 @@ const tl_run_key *tl_run_key_of(tl_option_id id) {
   return NULL;
 }
 
-/* "is_distributed" and "is-distributed" are the same name. */
+/* Returns true if a name of a file is `b`, which has dashes; underscores count as dashes. */
 static bool same_name(tl_sv a, const char *b) {
   size_t i = 0;
   for (; i < a.n && b[i]; i++)
@@ -67,7 +67,8 @@ const tl_run_member *tl_run_member_find(tl_option_id id, tl_sv name) {
   return NULL;
 }
 
-/* Keys of NPUOptimizer that other sections have as well bear its name in the table. */
+/* Returns the name of a key as its section writes it. Keys of NPUOptimizer that other sections
+ * have, too, carry a prefix in the table. */
 static const char *plain_name(const tl_run_key *key) {
   bool prefixed = key->section == TL_RUN_OPTIMIZER &&
                   tl_sv_starts_with(tl_sv_from(key->type.name), "optimizer-");
@@ -89,7 +90,8 @@ const char *tl_run_key_nearest(tl_sv name) {
   char plain[64];
   size_t n = name.n < sizeof plain ? name.n : sizeof plain;
   const char *best = NULL;
-  size_t limit = n / 4 + 2; /* beyond this it is another word, not a typo */
+  /* A name that differs in more than a quarter of its letters is another word, not a typo. */
+  size_t limit = n / 4 + 2;
   for (size_t i = 0; i < n; i++)
     plain[i] = name.p[i] == '_' ? '-' : name.p[i];
   for (uint32_t i = 0; i < N_KEYS; i++) {

@@ -12,6 +12,7 @@
 
 #include "frontend/config/settings.h"
 
+/* Sections of a file; TL_RUN_OWN is "tailor". */
 typedef enum tl_run_section {
   TL_RUN_RUN,        /* NPURunConfig */
   TL_RUN_EXPERIMENT, /* ExperimentalConfig */
@@ -20,6 +21,8 @@ typedef enum tl_run_section {
   TL_N_RUN_SECTIONS
 } tl_run_section;
 
+/* Who acts on a key: the compiler, the runtime (an attribute of the model), both, the host
+ * framework, or nobody because the key was removed. */
 typedef enum tl_run_consumer {
   TL_CONSUMER_COMPILE,
   TL_CONSUMER_ATTR,
@@ -35,6 +38,7 @@ typedef struct tl_run_type {
   uint8_t kind;       /* tl_option_kind */
 } tl_run_type;
 
+/* One key of a run configuration. */
 typedef struct tl_run_key {
   tl_run_type type;
   const char *fallback; /* default, "" when there is none */
@@ -46,6 +50,7 @@ typedef struct tl_run_key {
   bool shared;      /* SAME: the option is one of options.tbl */
 } tl_run_key;
 
+/* One member of a key whose value is an object. */
 typedef struct tl_run_member {
   tl_run_type type;
   const char *key; /* GE's, "" when there is none */
@@ -53,7 +58,9 @@ typedef struct tl_run_member {
   uint16_t option; /* of the key that holds the object */
 } tl_run_member;
 
+/* Returns the table of keys, and its length in *n. */
 const tl_run_key *tl_run_keys(uint32_t *n);
+/* Returns the table of members of objects, and its length in *n. */
 const tl_run_member *tl_run_members(uint32_t *n);
 /* Returns the key of an option, NULL if the option is no key. */
 const tl_run_key *tl_run_key_of(tl_option_id id);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a model carries of its run configuration: keys of the runtime under GE's names, and the
- * effective values of the others under "tailor.run.", for whoever asks later what was in force. */
+/* Records a run configuration in the model. Keys of the runtime have GE's names. The effective
+ * values of the others have "tailor.run." in front, so that a user can see later what was in
+ * force. */
 #include "frontend/config/run_config_read.h"
 
-/* Truth values are digits to GE, and jit_compile a number. */
+/* Returns a value as GE reads it: truth values are digits, and jit_compile has the numbers 0, 1 and
+ * 2. */
 static const char *as_ge_reads(const tl_run_key *key, const char *value) {
   bool yes = strcmp(value, "true") == 0;
   if (key->option == TL_OPTION_JIT_COMPILE)
@@ -13,6 +15,7 @@ static const char *as_ge_reads(const tl_run_key *key, const char *value) {
   return yes ? "1" : strcmp(value, "false") == 0 ? "0" : value;
 }
 
+/* Where recorded values go, with scratch texts for names and values. */
 typedef struct carrier {
   tl_carry_fn add;
   void *user;
@@ -20,6 +23,7 @@ typedef struct carrier {
   tl_buf value; /* made up */
 } carrier;
 
+/* Records the effective value of a key under "tailor.run.". */
 static void audit(carrier *c, const tl_run_key *key, const char *value) {
   tl_buf_clear(&c->name);
   tl_buf_add_z(&c->name, "tailor.run.");
@@ -28,7 +32,7 @@ static void audit(carrier *c, const tl_run_key *key, const char *value) {
   c->add(c->user, c->name.p ? c->name.p : "", tl_sv_from(value));
 }
 
-/* Members under GE's keys. */
+/* Records the members of an object under GE's keys. */
 static void carry_object(const tl_settings *s, carrier *c, const tl_run_key *key) {
   uint32_t n;
   const tl_run_member *members = tl_run_members(&n);
@@ -45,7 +49,8 @@ static void carry_object(const tl_settings *s, carrier *c, const tl_run_key *key
   tl_run_object_close(&o);
 }
 
-/* The value in force, where it is not the one that was given. */
+/* Returns the value in force. It differs from the given one where options resolve a default or a
+ * conflict, where the chip rounds hccl_timeout, and where GE wants bytes instead of a text. */
 static const char *effective(const tl_settings *s, carrier *c, const tl_run_key *key) {
   tl_option_id id = (tl_option_id)key->option;
   switch (key->option) {
@@ -73,19 +78,22 @@ static const char *effective(const tl_settings *s, carrier *c, const tl_run_key 
   return c->value.n ? c->value.p : "";
 }
 
-/* The model has its steps in a loop: a runtime that was told of them as well would loop again. */
+/* Returns true for the number of steps of a loop that the model already contains: a runtime that
+ * read it would run a second loop around it. */
 static bool is_done(const tl_settings *s, const tl_run_key *key) {
   return key->option == TL_OPTION_ITERATIONS_PER_LOOP && s->train.train &&
          s->train.iterations_per_loop > 1;
 }
 
+/* Records one key, as its consumer needs it. A shared key of the host or of the past has two
+ * meanings; only its value in the file belongs to the run configuration. */
 static void carry_key(const tl_settings *s, carrier *c, const tl_run_key *key, bool used) {
   tl_option_id id = (tl_option_id)key->option;
   bool of_file = key->shared &&
                  (key->consumer == TL_CONSUMER_HOST || key->consumer == TL_CONSUMER_GONE);
   const char *given = of_file ? s->file_value[id] : s->value[id];
   bool acts = key->consumer == TL_CONSUMER_COMPILE || key->consumer == TL_CONSUMER_BOTH;
-  /* options that are only recorded are so without us */
+  /* Options that atc has, too, are recorded by settings_resolve.c if they are only recorded. */
   bool named = *key->key && !(key->shared && (!used || key->consumer == TL_CONSUMER_ATTR));
   if (key->consumer == TL_CONSUMER_GONE || (acts && !used))
     return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the keys of a run configuration say together: every contradiction is reported. */
+/* Checks the keys of a run configuration against each other and reports every contradiction. */
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +11,7 @@
 /* A check reports what is wrong and returns the number of errors. */
 typedef unsigned (*check_fn)(tl_settings *s, tl_diag *d);
 
+/* Reports one contradiction; returns 1 for the sum. */
 static unsigned conflict(tl_settings *s, tl_diag *d, tl_option_id id, const char *what) {
   (void)tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT", tl_at_option(s, id), "%s", what);
   return 1;
@@ -18,6 +19,8 @@ static unsigned conflict(tl_settings *s, tl_diag *d, tl_option_id id, const char
 
 /* ---- the step -------------------------------------------------------------------------------- */
 
+/* Checks the number of steps in one run: it must divide the total, and more than one step needs
+ * constant shapes and no return to the host in between. */
 static unsigned check_loop(tl_settings *s, tl_diag *d) {
   unsigned errors = 0;
   int64_t loop = tl_run_int(s, TL_OPTION_ITERATIONS_PER_LOOP);
@@ -62,7 +65,7 @@ static unsigned check_dynamic(tl_settings *s, tl_diag *d) {
 
 /* ---- dump, debug, profiling, tuning ---------------------------------------------------------- */
 
-/* Steps joined by '|': N or A-B. */
+/* Returns true for steps joined by '|', each N or A-B with A not above B. */
 static bool steps_are_good(tl_sv text) {
   for (tl_sv rest = text; rest.p;) {
     tl_sv range = tl_sv_trim(tl_sv_split(&rest, '|'));
@@ -76,6 +79,7 @@ static bool steps_are_good(tl_sv text) {
   return true;
 }
 
+/* Checks dumps of tensors: one kind at a time, into a folder that is given. */
 static unsigned check_dump(tl_settings *s, tl_diag *d) {
   tl_option_id id = TL_OPTION_DUMP_CONFIG;
   unsigned errors = 0;
@@ -98,6 +102,7 @@ static unsigned check_dump(tl_settings *s, tl_diag *d) {
   return errors;
 }
 
+/* Checks profiling_config: enable_profiling and profiling_mode are two names of one switch. */
 static unsigned check_profiling(tl_settings *s, tl_diag *d) {
   tl_option_id id = TL_OPTION_PROFILING_CONFIG;
   unsigned errors = 0;
@@ -113,7 +118,7 @@ static unsigned check_profiling(tl_settings *s, tl_diag *d) {
   return errors;
 }
 
-/* aoe_mode works in the current folder by default, the older mstune_mode has no default. */
+/* Tuning. aoe_mode works in the current folder by default; the older mstune_mode has no default. */
 static unsigned check_tuning(tl_settings *s, tl_diag *d) {
   unsigned errors = 0;
   if (s->value[TL_OPTION_MSTUNE_MODE] && !s->value[TL_OPTION_WORK_PATH])
@@ -128,7 +133,7 @@ static unsigned check_tuning(tl_settings *s, tl_diag *d) {
   return errors;
 }
 
-/* A folder that the key says must be there. */
+/* Checks that a folder which a key names exists, and can be read and written. */
 static unsigned check_folder(tl_settings *s, tl_diag *d, tl_option_id id) {
   const char *path = s->value[id];
   struct stat st;
@@ -139,6 +144,7 @@ static unsigned check_folder(tl_settings *s, tl_diag *d, tl_option_id id) {
   return 1;
 }
 
+/* Checks folders. The cache folder may not exist yet; only its characters are checked. */
 static unsigned check_folders(tl_settings *s, tl_diag *d) {
   unsigned errors = check_folder(s, d, TL_OPTION_WORK_PATH);
   const char *cache = s->value[TL_OPTION_OP_COMPILER_CACHE_DIR];
@@ -157,6 +163,7 @@ static unsigned check_folders(tl_settings *s, tl_diag *d) {
   return errors;
 }
 
+/* Checks op_debug_config: words that exclude each other, and levels that exclude words. */
 static unsigned check_debug(tl_settings *s, tl_diag *d) {
   tl_option_id id = TL_OPTION_OP_DEBUG_CONFIG;
   const char *path = s->value[id];
@@ -187,6 +194,7 @@ static unsigned check_debug(tl_settings *s, tl_diag *d) {
 
 /* ---- host framework -------------------------------------------------------------------------- */
 
+/* Keys of the host framework. They have no effect here, but a contradiction would stop the host. */
 static unsigned check_host(tl_settings *s, tl_diag *d) {
   unsigned errors = 0;
   bool rank = s->value[TL_OPTION_LOCAL_RANK_ID] &&
@@ -214,6 +222,7 @@ static unsigned check_host(tl_settings *s, tl_diag *d) {
   return errors;
 }
 
+/* Parameter servers: a strategy and a cluster need each other, and both need mix_compile_mode. */
 static unsigned check_distribute(tl_settings *s, tl_diag *d) {
   tl_option_id id = TL_OPTION_DISTRIBUTE;
   unsigned errors = 0;
@@ -240,6 +249,9 @@ static unsigned check_distribute(tl_settings *s, tl_diag *d) {
 
 /* ---- time limits ----------------------------------------------------------------------------- */
 
+/* Compares time limits. hccl_timeout is in seconds (0: no limit), stream_sync_timeout in
+ * milliseconds (-1: no limit). The stream must wait longer, or it fails before a slow collective
+ * does. Chips without bfloat16 are those that count in units. */
 static unsigned check_timeouts(tl_settings *s, tl_diag *d) {
   tl_option_id stream = TL_OPTION_STREAM_SYNC_TIMEOUT;
   int64_t limit = tl_run_hccl_timeout(s);
@@ -269,6 +281,8 @@ static unsigned check_timeouts(tl_settings *s, tl_diag *d) {
 
 /* ---- removed keys ---------------------------------------------------------------------------- */
 
+/* Reports removed keys with a value other than their default: a warning, or an error with
+ * --strict. */
 static unsigned check_removed(tl_settings *s, tl_diag *d) {
   uint32_t n;
   unsigned errors = 0;
@@ -296,6 +310,7 @@ static unsigned check_removed(tl_settings *s, tl_diag *d) {
   return errors;
 }
 
+/* Warns about dtypes that have no effect; there is no error here. */
 static unsigned check_dtypes(tl_settings *s, tl_diag *d) {
   const char *v1 = s->value[TL_OPTION_PRECISION_MODE];
   const char *v2 = s->value[TL_OPTION_PRECISION_MODE_V2];
@@ -311,8 +326,9 @@ static unsigned check_dtypes(tl_settings *s, tl_diag *d) {
 
 static const char *shown(bool value) { return value ? "true" : "false"; }
 
-/* Both sides must say the same, where both say something: a section that was read says false by
- * leaving the key out. */
+/* Requires the same value of is_tailing_optimization in both sections that have one. A section that
+ * was read and leaves the key out says false. A value of the command line goes before both
+ * sections. */
 static unsigned check_tailing(tl_settings *s, tl_diag *d) {
   tl_option_id run = TL_OPTION_IS_TAILING_OPTIMIZATION;
   tl_option_id opt = TL_OPTION_OPTIMIZER_IS_TAILING_OPTIMIZATION;
@@ -351,7 +367,7 @@ tl_status tl_check_run_config(tl_settings *s, tl_diag *d) {
   return errors ? TL_INVALID_ARGUMENT : TL_OK;
 }
 
-/* The mean over ranks is computed with their number; that of one rank alone is no mean. */
+/* Gradients are divided by the number of ranks, so a distributed training step needs it. */
 tl_status tl_check_run_ranks(tl_settings *s, tl_diag *d) {
   tl_option_id id = TL_OPTION_IS_DISTRIBUTED;
   bool train = tl_run_int(s, TL_OPTION_GRAPH_RUN_MODE) == 1;

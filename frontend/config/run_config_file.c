@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file of --run-config: {"NPURunConfig": {KEY: VALUE, ...}, "ExperimentalConfig": {...},
- * "NPUOptimizer": {...}, "tailor": {...}}; keys may stand at the top as well. */
+/* Reads the file of --run-config, and objects on the command line. The form is {"NPURunConfig":
+ * {KEY: VALUE, ...}, "ExperimentalConfig": {...}, "NPUOptimizer": {...}, "tailor": {...}}; keys may
+ * stand at the top as well. */
 #include "frontend/config/config_file.h"
 #include "frontend/config/json_reader.h"
 #include "frontend/config/run_config_read.h"
 
+/* Upper bound on problems that are reported; reading stops there. */
 enum { MOST_ERRORS = 100 };
 
 /* State of reading an object: where values are kept, or NULL to check only. */
@@ -19,12 +21,13 @@ typedef struct run_reader {
 
 static run_reader *state_of(const tl_json_reader *r) { return r->out; }
 
+/* Returns the place of a value: in the file, or the option of the command line. */
 static tl_location at(const tl_json_reader *r, const cJSON *item) {
   const run_reader *s = state_of(r);
   return s->option ? (tl_location){.attr = tl_sv_from(s->option)} : tl_json_at(r, item);
 }
 
-/* A problem is counted, and reading goes on. */
+/* Counts a problem and returns TL_OK, so that reading goes on. Lack of memory is passed on. */
 static tl_status count(tl_json_reader *r, tl_status status) {
   run_reader *s = state_of(r);
   if (status == TL_OK || status == TL_NO_MEMORY)
@@ -43,6 +46,7 @@ static tl_status wrong_kind(tl_json_reader *r, const cJSON *item, tl_sv name, co
 
 /* ---- members of objects ---------------------------------------------------------------------- */
 
+/* Returns the member of an object that an unknown name most likely means, or NULL. */
 static const char *nearest_member(tl_option_id id, tl_sv name) {
   uint32_t n;
   const tl_run_member *members = tl_run_members(&n);
@@ -60,6 +64,7 @@ static const char *nearest_member(tl_option_id id, tl_sv name) {
   return best;
 }
 
+/* Reports an unknown name. nearest: a name to suggest, with dashes; NULL for none. */
 static tl_status unknown(tl_json_reader *r, const tl_json_member *m, const char *what,
                          const char *nearest) {
   char near[TL_RUN_NAME_BYTES];
@@ -69,7 +74,8 @@ static tl_status unknown(tl_json_reader *r, const tl_json_member *m, const char 
                                nearest ? tl_run_spelled(nearest, near) : "", nearest ? "'?" : ""));
 }
 
-/* Optimizers and sessions have members of their own. */
+/* Checks a member of an optimizer, session or cluster. These have members of their own, of which
+ * only two are used here. */
 static tl_status read_free_member(tl_json_reader *r, const tl_json_member *m) {
   const run_reader *s = state_of(r);
   bool type = s->object->option == TL_OPTION_OPT && tl_sv_is(m->name, "type");
@@ -81,6 +87,7 @@ static tl_status read_free_member(tl_json_reader *r, const tl_json_member *m) {
   return TL_OK;
 }
 
+/* Checks the value of a member; the normal form is not kept, because the whole object is. */
 static tl_status check_member(tl_json_reader *r, const tl_run_member *member, const cJSON *item) {
   tl_buf text;
   if (cJSON_IsNull(item)) /* Python's None: not given */
@@ -106,12 +113,15 @@ static tl_status read_member(tl_json_reader *r, const tl_json_member *m, void *u
   return check_member(r, member, m->item);
 }
 
-/* A text alone is the type of an optimizer or manager, or the name of a strategy. */
+/* Returns true for an object for which a text may stand: the type of an optimizer or manager, or
+ * the name of a strategy. */
 static bool takes_text(const tl_run_key *key) {
   return key->option == TL_OPTION_OPT || key->option == TL_OPTION_LOSS_SCALE_MANAGER ||
          key->option == TL_OPTION_DISTRIBUTE || key->option == TL_OPTION_SESSION_CONFIG;
 }
 
+/* Checks the value of a key that takes an object. A manager given as text is checked like its
+ * type. */
 static tl_status read_object(tl_json_reader *r, const tl_run_key *key, const cJSON *item) {
   run_reader *s = state_of(r);
   if (cJSON_IsString(item) && key->option == TL_OPTION_LOSS_SCALE_MANAGER) {
@@ -132,6 +142,8 @@ static tl_status read_object(tl_json_reader *r, const tl_run_key *key, const cJS
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
+/* Keeps the first value of a key. A later value in the same file gets a warning; one of another
+ * file does not, because that file is meant to be overruled. */
 static tl_status keep(tl_json_reader *r, const tl_run_key *key, const cJSON *item, tl_sv text) {
   run_reader *s = state_of(r);
   const char **slot = &s->s->file_value[key->option];
@@ -147,6 +159,7 @@ static tl_status keep(tl_json_reader *r, const tl_run_key *key, const cJSON *ite
   return *slot ? TL_OK : tl_fail_memory(r->diag, where);
 }
 
+/* Checks the value of a key and keeps its normal form, unless it has a problem. */
 static tl_status read_value(tl_json_reader *r, const tl_run_key *key, const cJSON *item) {
   run_reader *s = state_of(r);
   bool none = cJSON_IsNull(item) || (cJSON_IsString(item) && !item->valuestring[0]);
@@ -167,6 +180,7 @@ static tl_status read_value(tl_json_reader *r, const tl_run_key *key, const cJSO
   return status;
 }
 
+/* Finds the section of a name: its own name, or the one by which training scripts pass it. */
 static bool names_section(tl_sv name, tl_run_section *out) {
   static const struct {
     const char *name;
@@ -194,13 +208,14 @@ static bool names_section(tl_sv name, tl_run_section *out) {
 
 static tl_status read_key(tl_json_reader *r, const tl_json_member *m, void *user);
 
-/* What the name of a section says already. */
+/* Sets a key to true that the name of a section implies, unless the file sets it. */
 static tl_status imply(tl_json_reader *r, const cJSON *item, tl_option_id id) {
   const run_reader *s = state_of(r);
   bool said = s->s->file_value[id] && s->s->file_at[id].file == r->path;
   return said ? TL_OK : keep(r, tl_run_key_of(id), item, TL_SV("true"));
 }
 
+/* Reads the keys of one section, and sets the keys that its name implies. */
 static tl_status read_section(tl_json_reader *r, const tl_json_member *m, tl_run_section section) {
   run_reader *s = state_of(r);
   tl_run_section outer = s->section;
@@ -219,7 +234,8 @@ static tl_status read_section(tl_json_reader *r, const tl_json_member *m, tl_run
   return status;
 }
 
-/* Objects go by the names of their classes, too, and two keys by another name than atc's. */
+/* Returns the key of a name: objects go by the names of their classes, too, and two keys have
+ * another name in atc. */
 static tl_sv key_name(tl_sv name) {
   static const struct {
     const char *name;
@@ -237,6 +253,7 @@ static tl_sv key_name(tl_sv name) {
   return name;
 }
 
+/* Reads a member of an object that stands alone, without its object. */
 static tl_status read_flat(tl_json_reader *r, const tl_json_member *m,
                            const tl_run_member *member) {
   run_reader *s = state_of(r);
@@ -250,6 +267,7 @@ static tl_status read_flat(tl_json_reader *r, const tl_json_member *m,
   return tl_run_flat_add(&s->flats, r->diag, at(r, m->item), member, m->item);
 }
 
+/* Reads one name of a section: a section within, a key, or a member that stands alone. */
 static tl_status read_key(tl_json_reader *r, const tl_json_member *m, void *user) {
   const run_reader *s = state_of(r);
   tl_run_section section;
@@ -268,7 +286,7 @@ static tl_status read_key(tl_json_reader *r, const tl_json_member *m, void *user
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* Parses, and hands what was parsed to fn; *s holds the number of problems afterwards. */
+/* Parses a text and calls fn with its root. Fails if fn has counted any problem in *s. */
 static tl_status read_json(tl_diag *d, tl_arena *a, const char *path, tl_sv text, run_reader *s,
                            tl_status (*fn)(tl_json_reader *r, const cJSON *root)) {
   tl_json json;
@@ -323,6 +341,7 @@ typedef struct option_reader {
   tl_buf *out;
 } option_reader;
 
+/* Checks an object of the command line and adds its normal form to the output. */
 static tl_status read_option(tl_json_reader *r, const cJSON *root) {
   option_reader *o = r->out;
   TL_TRY(read_object(r, o->key, root));

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Members of objects that stand alone in a run configuration, as a session has them. */
+/* Collects members of objects that stand alone in a run configuration, and joins them to their
+ * objects. */
 #include <stdlib.h>
 
 #include "frontend/config/run_config_read.h"
 #include "support/memory.h"
 
+/* The keys whose members may stand alone; tl_run_flats has one entry for each, in this order. */
 static const tl_option_id objects[TL_N_FLAT_OBJECTS] = {
     TL_OPTION_DUMP_CONFIG, TL_OPTION_PROFILING_CONFIG, TL_OPTION_MEMORY_CONFIG,
     TL_OPTION_DYNAMIC_INPUT_CONFIG};
@@ -34,7 +36,8 @@ tl_status tl_run_flat_add(tl_run_flats *f, tl_diag *d, tl_location where,
   return tl_fail_memory(d, where);
 }
 
-/* Is the member there, dashes and underscores being equal? */
+/* Returns true if the object has the member; dashes and underscores are equal. The object is only
+ * read, so the cast that removes const is safe. */
 static bool has(const cJSON *object, const char *name) {
   tl_run_object o = {.json = {.root = (cJSON *)object}};
   char dashes[TL_RUN_NAME_BYTES];
@@ -45,7 +48,8 @@ static bool has(const cJSON *object, const char *name) {
   return tl_run_member_find_json(&o, dashes);
 }
 
-/* Moves what the object does not have itself to it. */
+/* Moves to the object what it does not have itself. The rest is dropped with a warning. False if
+ * memory is out. */
 static bool add_missing(cJSON *object, cJSON *flats, tl_diag *d, tl_location where) {
   while (flats->child) {
     cJSON *item = cJSON_DetachItemViaPointer(flats, flats->child);
@@ -62,6 +66,7 @@ static bool add_missing(cJSON *object, cJSON *flats, tl_diag *d, tl_location whe
   return true;
 }
 
+/* Merges the members that belong to one object into the value of its key. */
 static tl_status join(tl_run_flats *f, size_t i, tl_settings *s, tl_diag *d) {
   tl_option_id id = objects[i];
   const char **slot = &s->file_value[id];

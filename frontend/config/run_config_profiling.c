@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may stand in profiling_options, which is JSON within JSON: an object, or the text of one. */
+/* Checks profiling_options, which is JSON within JSON: an object, or the text of one. */
 #include <stdio.h>
 
 #include "frontend/config/run_config_read.h"
@@ -51,6 +51,7 @@ static const profiling_option *find(tl_sv name) {
   return NULL;
 }
 
+/* Returns the option that a name most likely means, or NULL. */
 static const char *nearest(tl_sv name) {
   const char *best = NULL;
   size_t limit = name.n / 4 + 2;
@@ -64,7 +65,8 @@ static const char *nearest(tl_sv name) {
   return best;
 }
 
-/* A typo is an error; a name that is like none may be one of a newer runtime. */
+/* Reports an unknown name. A likely typo is an error; another name may belong to a newer runtime
+ * and gets a warning. */
 static tl_status check_name(tl_diag *d, tl_location where, tl_sv name) {
   const char *near = nearest(name);
   if (near)
@@ -77,6 +79,7 @@ static tl_status check_name(tl_diag *d, tl_location where, tl_sv name) {
   return TL_OK;
 }
 
+/* Returns true if the text is one of the choices or within the range. */
 static bool is_in(const char *values, tl_sv text) {
   const char *dots = strstr(values, "..");
   int64_t low = 0;
@@ -121,7 +124,7 @@ static tl_status check_object(tl_diag *d, tl_location where, const cJSON *object
   return first;
 }
 
-/* What the options were before they were JSON: words with colons between them. */
+/* Returns true for the older form, words joined by colons. Only options with "on" can be words. */
 static bool is_list_of_words(tl_sv text) {
   for (tl_sv rest = text; rest.p;) {
     const profiling_option *o = find(tl_sv_trim(tl_sv_split(&rest, ':')));

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads values of a run configuration as typed values, and members of its objects. */
 #include "frontend/config/run_config_read.h"
 
 bool tl_run_true(const tl_settings *s, tl_option_id id) {
@@ -19,6 +20,7 @@ int64_t tl_run_hccl_timeout(const tl_settings *s) {
   int64_t given = tl_run_int(s, TL_OPTION_HCCL_TIMEOUT);
   if (tl_options_chip(&s->options)->bf16)
     return given;
+  /* These chips round down to whole units, but wait one unit at least. */
   return given < TL_HCCL_UNIT ? TL_HCCL_UNIT : given / TL_HCCL_UNIT * TL_HCCL_UNIT;
 }
 
@@ -53,6 +55,7 @@ void tl_run_object_close(tl_run_object *o) {
 }
 
 const cJSON *tl_run_member_find_json(const tl_run_object *o, const char *name) {
+  /* The loop goes on after a hit: of a member given twice the last counts. */
   const cJSON *found = NULL;
   for (const cJSON *item = o->json.root->child; item; item = item->next) {
     size_t i = 0;

@@ -24,10 +24,12 @@ typedef struct tl_run_object {
 /* Parses the object of a key; false if the key has no value, or no object, or memory is out. The
  * caller closes it after success. */
 bool tl_run_object_open(const tl_settings *s, tl_option_id id, tl_run_object *out);
+/* Releases an object that was opened. */
 void tl_run_object_close(tl_run_object *o);
-/* A member, dashes and underscores being equal; of one given twice the last. NULL: none, or null.
- */
+/* Finds a member; dashes and underscores are equal. Of a member given twice the last counts. NULL
+ * if there is none, or if its value is null. */
 const cJSON *tl_run_member_find_json(const tl_run_object *o, const char *name);
+/* Returns true if a member is there and its value is true or 1. */
 bool tl_run_member_true(tl_run_object *o, const char *name);
 /* Returns the normal form of a member of the table, valid until the next call; NULL if it is
  * absent. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Run configuration to the struct that passes read. */
+/* Resolves a run configuration into the struct that passes read. */
 #include "frontend/config/run_config_read.h"
 
-/* Index of a value among the choices of its key; both tables list them in one order. */
+/* Returns the index of a value among the choices of its key. The enums that callers cast it to list
+ * their members in the same order. */
 static unsigned choice(const tl_settings *s, tl_option_id id) {
   const char *value = tl_settings_get(s, id);
   unsigned i = 0;
@@ -12,6 +13,7 @@ static unsigned choice(const tl_settings *s, tl_option_id id) {
   return 0;
 }
 
+/* Reports an item of a list. */
 static tl_status refuse(tl_settings *s, tl_diag *d, tl_option_id id, const char *code,
                         const char *what, tl_sv item) {
   return tl_fail_code(d, TL_INVALID_ARGUMENT, code, tl_at_option(s, id), "%s: '%.*s'", what,
@@ -20,7 +22,7 @@ static tl_status refuse(tl_settings *s, tl_diag *d, tl_option_id id, const char 
 
 /* ---- stream_max_parallel_num ----------------------------------------------------------------- */
 
-/* Others are left to the device compiler. */
+/* Warns about an engine that the schedule does not know: it is only recorded for the runtime. */
 static void tell_engine(tl_settings *s, tl_diag *d, tl_sv engine) {
 #define ENGINE(name, id)                                                                           \
   if (tl_sv_is(engine, name))                                                                      \
@@ -32,7 +34,8 @@ static void tell_engine(tl_settings *s, tl_diag *d, tl_sv engine) {
                TL_SV_ARG(tl_sv_shown(engine)));
 }
 
-/* AI cores of the largest chip of a family that trains: no engine takes more tasks at a time. */
+/* Returns the number of AI cores of the largest chip of a family that trains, an upper bound on
+ * tasks at a time. */
 static int64_t most_tasks(const tl_settings *s) {
   static const struct {
     const char *family;
@@ -44,6 +47,7 @@ static int64_t most_tasks(const tl_settings *s) {
   return UINT16_MAX;
 }
 
+/* Reads one ENGINE:N of stream_max_parallel_num. */
 static tl_status read_engine(tl_settings *s, tl_diag *d, tl_sv item) {
   static const tl_option_id id = TL_OPTION_STREAM_MAX_PARALLEL_NUM;
   tl_train_config *c = &s->train;
@@ -80,6 +84,8 @@ static tl_status read_engines(tl_settings *s, tl_diag *d) {
 
 /* ---- buckets --------------------------------------------------------------------------------- */
 
+/* Reads shares of the gradients' bytes in per cent. Their sum may miss 100 by the rounding of
+ * decimal fractions. */
 static tl_status read_sizes(tl_settings *s, tl_diag *d) {
   static const tl_option_id id = TL_OPTION_BUCKET_SIZES;
   tl_train_config *c = &s->train;
@@ -100,6 +106,7 @@ static tl_status read_sizes(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
+/* Reads the number of the last gradient of each bucket, in ascending order. */
 static tl_status read_indices(tl_settings *s, tl_diag *d) {
   static const tl_option_id id = TL_OPTION_BUCKET_INDICES;
   tl_train_config *c = &s->train;
@@ -118,8 +125,8 @@ static tl_status read_indices(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
-/* Without a strategy, or with its default, the first list that is given decides; with several given
- * a warning says which counts. */
+/* Chooses the strategy of buckets. Without a named one the first list that is given decides; a
+ * warning names each list that has no effect. */
 static tl_status choose_strategy(tl_settings *s, tl_diag *d) {
   static const struct {
     tl_option_id id;
@@ -148,6 +155,7 @@ static tl_status choose_strategy(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
+/* Reads all keys of buckets. The order of strategies[] is that of the choices in run_config.tbl. */
 static tl_status read_buckets(tl_settings *s, tl_diag *d) {
   static const tl_bucket_strategy strategies[] = {
       TL_BUCKETS_AUTO,  TL_BUCKETS_DEFAULT, TL_BUCKETS_NONE,    TL_BUCKETS_SINGLE, TL_BUCKETS_SIZE,
@@ -172,6 +180,7 @@ static tl_status read_buckets(tl_settings *s, tl_diag *d) {
 
 /* ---- loss scale ------------------------------------------------------------------------------ */
 
+/* One parameter of a manager of the loss scale. */
 typedef struct parameter {
   const char *name;
   char of; /* F, E, D or T: the manager it belongs to */
@@ -198,6 +207,7 @@ static const parameter parameters[] = {
 };
 enum { N_PARAMETERS = sizeof parameters / sizeof *parameters };
 
+/* Sets the field of a parameter. The value has been checked, so it can be parsed. */
 static void set_parameter(tl_loss_scale_config *c, char field, const char *text) {
   double real = 0;
   (void)tl_parse_f64(tl_sv_from(text), &real);
@@ -213,6 +223,7 @@ static void set_parameter(tl_loss_scale_config *c, char field, const char *text)
   }
 }
 
+/* Returns true if the manager has a parameter of this name. */
 static bool belongs(const char *name, char manager) {
   for (uint32_t i = 0; i < N_PARAMETERS; i++)
     if (parameters[i].of == manager && strcmp(parameters[i].name, name) == 0)
@@ -220,7 +231,8 @@ static bool belongs(const char *name, char manager) {
   return false;
 }
 
-/* Every member must be a parameter of this manager. */
+/* Refuses a member that is a parameter of another manager only. torch's scaler has the letter T,
+ * though its type starts with 't'. */
 static tl_status check_members(tl_settings *s, tl_diag *d, const tl_run_object *o,
                                const char *type) {
   static const tl_option_id id = TL_OPTION_LOSS_SCALE_MANAGER;
@@ -237,7 +249,7 @@ static tl_status check_members(tl_settings *s, tl_diag *d, const tl_run_object *
   return TL_OK;
 }
 
-/* One thing by two names must be the same thing. */
+/* Refuses two names of one parameter with different values. */
 static tl_status check_overflow_names(tl_settings *s, tl_diag *d, const tl_run_object *o) {
   const cJSON *drop = tl_run_member_find_json(o, "drop-overflow-update");
   const cJSON *check = tl_run_member_find_json(o, "enable-overflow-check");
@@ -248,6 +260,7 @@ static tl_status check_overflow_names(tl_settings *s, tl_diag *d, const tl_run_o
       "drop_overflow_update and enable_overflow_check mean the same and have different values");
 }
 
+/* Sets the parameters of a manager. o: NULL if only its type is given, so that defaults count. */
 static tl_status read_parameters(tl_settings *s, tl_diag *d, tl_run_object *o, const char *type) {
   static const tl_option_id id = TL_OPTION_LOSS_SCALE_MANAGER;
   char manager = type[0] == 't' ? 'T' : type[0];
@@ -270,6 +283,8 @@ static tl_status read_parameters(tl_settings *s, tl_diag *d, tl_run_object *o, c
   return TL_OK;
 }
 
+/* Reads the manager of the loss scale. The type is copied because the object is closed at the
+ * end. */
 static tl_status read_manager(tl_settings *s, tl_diag *d) {
   static const tl_option_id id = TL_OPTION_LOSS_SCALE_MANAGER;
   tl_train_config *c = &s->train;
@@ -292,7 +307,8 @@ static tl_status read_manager(tl_settings *s, tl_diag *d) {
   return status;
 }
 
-/* The optimizer's own scale, where it has one, is that of a manager that looks for no overflow. */
+/* Requires the same scale in optimizer and manager, if the manager looks for no overflow: the
+ * optimizer then divides by its own scale. */
 static tl_status check_blind(tl_settings *s, tl_diag *d) {
   const tl_train_config *c = &s->train;
   if (!c->is_loss_scale || !c->has_manager || c->loss_scale.kind != TL_LOSS_SCALE_FIXED_BLIND ||
@@ -312,6 +328,7 @@ static tl_status check_blind(tl_settings *s, tl_diag *d) {
   return status;
 }
 
+/* Reads all keys of the loss scale. */
 static tl_status read_loss_scale(tl_settings *s, tl_diag *d) {
   tl_train_config *c = &s->train;
   tl_option_id id = TL_OPTION_LOSS_SCALE_MANAGER;
@@ -338,6 +355,7 @@ static tl_status read_loss_scale(tl_settings *s, tl_diag *d) {
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
+/* Reads type and loss scale of the optimizer; a text instead of an object is the type. */
 static tl_status read_optimizer(tl_settings *s, tl_diag *d) {
   tl_train_config *c = &s->train;
   tl_run_object o;
@@ -356,7 +374,7 @@ static tl_status read_optimizer(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
-/* NPUOptimizer<Type> by default, as the optimizer that wraps another calls itself. */
+/* Names the optimizer NPUOptimizer<Type> by default, as the wrapping optimizer of the host does. */
 static tl_status name_optimizer(tl_settings *s, tl_diag *d) {
   tl_train_config *c = &s->train;
   if (s->value[TL_OPTION_OPTIMIZER_NAME] || !c->optimizer)
@@ -389,6 +407,8 @@ static void read_ranks(tl_settings *s) {
   c->verify_ranks = (uint32_t)tl_run_int(s, TL_OPTION_VERIFY_RANKS);
 }
 
+/* Reads keys of the schedule. With compat_defaults=code, hcom_parallel is off unless it is given,
+ * which is the default of the host's code and not of its manual. */
 static void read_schedule(tl_settings *s) {
   static const tl_tail_mode modes[] = {TL_TAIL_LATE_COMMIT, TL_TAIL_LATE, TL_TAIL_EARLY_LOCAL,
                                        TL_TAIL_EARLY_BOUND};
@@ -407,7 +427,8 @@ static void read_schedule(tl_settings *s) {
   c->mem_limit = tl_run_int(s, TL_OPTION_MEM_LIMIT);
 }
 
-/* There is no last AllReduce to hide work under when there is none. */
+/* Reads is_tailing_optimization. It hides work behind the last AllReduce, so it is ignored with a
+ * warning where there is none. */
 static void read_tailing(tl_settings *s, tl_diag *d) {
   tl_train_config *c = &s->train;
   tl_option_id id = s->value[TL_OPTION_IS_TAILING_OPTIMIZATION]
@@ -440,6 +461,7 @@ static void read_step(tl_settings *s) {
   c->mix_compile_mode = tl_run_true(s, TL_OPTION_MIX_COMPILE_MODE);
 }
 
+/* Warns once if keys of training are set for inference. */
 static void warn_inference(tl_settings *s, tl_diag *d) {
   static const tl_option_id training[] = {TL_OPTION_IS_DISTRIBUTED, TL_OPTION_IS_LOSS_SCALE,
                                           TL_OPTION_IS_TAILING_OPTIMIZATION};
@@ -468,6 +490,7 @@ tl_status tl_resolve_run_config(tl_settings *s, tl_diag *d) {
   }
   read_tailing(s, d);
   warn_inference(s, d);
+  /* graph_run_mode is 1 by default; only a run configuration in use makes a graph train. */
   s->train.train = s->train.train && tl_run_config_used(s);
   s->options.train = tl_run_config_used(s) ? &s->train : NULL;
   s->options.optim_model = s->value[TL_OPTION_OPTIM_MODEL];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of run configuration: kind and range, and the text that is kept of them. */
+/* Checks kind and range of values of a run configuration and writes their normal form. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "frontend/config/run_config.h"
 #include "support/memory.h"
 
-/* What a value of the kind is, for messages. */
+/* Returns what a value of the kind is, for messages. */
 static const char *kind_text(const tl_run_type *type) {
   switch ((tl_option_kind)type->kind) {
   case TL_OPTION_BOOL: return *type->values ? "true, false or a number" : "true or false";
@@ -35,13 +35,14 @@ static tl_status bad_range(tl_diag *d, tl_location where, const tl_run_type *typ
                       type->values, TL_SV_ARG(tl_sv_shown(text)));
 }
 
-/* 1, 0, or -1 for what is no truth value. */
+/* Returns 1 or 0 for a truth value, also as Python spells it, and -1 for other text. */
 static int truth(tl_sv text) {
   if (tl_sv_is(text, "true") || tl_sv_is(text, "True") || tl_sv_is(text, "1"))
     return 1;
   return tl_sv_is(text, "false") || tl_sv_is(text, "False") || tl_sv_is(text, "0") ? 0 : -1;
 }
 
+/* Reads a truth value. Some keys accept further integers, which `values` lists. */
 static tl_status read_truth(tl_diag *d, tl_location where, const tl_run_type *type, tl_sv text,
                             tl_buf *out) {
   int value = truth(text);
@@ -58,6 +59,8 @@ static tl_status read_truth(tl_diag *d, tl_location where, const tl_run_type *ty
   return TL_OK;
 }
 
+/* Reads an integer within the bounds of the key, "low..high". An integer that does not fit 64 bits
+ * is reported as out of range, not as a wrong kind. */
 static tl_status read_integer(tl_diag *d, tl_location where, const tl_run_type *type, tl_sv text,
                               tl_buf *out) {
   int64_t value;
@@ -78,6 +81,7 @@ static tl_status read_integer(tl_diag *d, tl_location where, const tl_run_type *
   return TL_OK;
 }
 
+/* Reads a size in bytes, with a unit or without. */
 static tl_status read_size(tl_diag *d, tl_location where, const tl_run_type *type, tl_sv text,
                            tl_buf *out) {
   uint64_t value;
@@ -94,7 +98,7 @@ static tl_status read_size(tl_diag *d, tl_location where, const tl_run_type *typ
   return TL_OK;
 }
 
-/* Items between commas; brackets around them all, as Python writes lists, are dropped. */
+/* Reads items joined by commas. Brackets around the whole, as Python prints lists, are dropped. */
 static tl_status read_list(tl_diag *d, tl_location where, const tl_run_type *type, tl_sv text,
                            tl_buf *out) {
   if (text.n >= 2 && text.p[0] == '[' && text.p[text.n - 1] == ']')
@@ -140,6 +144,7 @@ tl_status tl_run_value(tl_diag *d, tl_location where, const tl_run_type *type, t
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
+/* Adds whole numbers without a fraction. Beyond 9e18 the conversion to int64_t could overflow. */
 static void add_number(tl_buf *out, double value) {
   if (floor(value) == value && fabs(value) < 9e18)
     tl_buf_add_i64(out, (int64_t)value);
@@ -147,7 +152,7 @@ static void add_number(tl_buf *out, double value) {
     tl_buf_add_f64(out, value);
 }
 
-/* Is a JSON value of a kind that stands for a value of the type? */
+/* Returns true if a JSON value of this kind can stand for a value of the type. */
 static bool is_of_kind(const tl_run_type *type, const cJSON *item) {
   bool number = cJSON_IsNumber(item);
   switch ((tl_option_kind)type->kind) {
@@ -166,6 +171,7 @@ static bool is_of_kind(const tl_run_type *type, const cJSON *item) {
   }
 }
 
+/* Adds the items of an array, joined by commas. An item with a comma would become two. */
 static tl_status add_items(tl_diag *d, tl_location where, const tl_run_type *type,
                            const cJSON *array, tl_buf *out) {
   for (const cJSON *item = array->child; item; item = item->next) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Option values as they come, each checked against its row of the table. */
+/* Keeps the values of options, each checked against its row of the table. */
 #include "frontend/config/settings.h"
 
 #include "frontend/config/run_config.h"
@@ -21,6 +21,7 @@ const char *tl_settings_get(const tl_settings *s, tl_option_id id) {
 
 tl_location tl_at_option(tl_settings *s, tl_option_id id) {
   tl_sv name = tl_sv_from(tl_option_row_get(id)->name);
+  /* A value of a file is reported at its place there, spelled as files spell it. */
   if (s->origin[id].file) {
     tl_location where = s->origin[id];
     char *spelled = tl_arena_copy(&s->arena, name.p, name.n);
@@ -37,6 +38,7 @@ tl_location tl_at_option(tl_settings *s, tl_option_id id) {
   return (tl_location){.attr = {text, name.n + 2}};
 }
 
+/* range: "low..high", both included. */
 static bool is_in_range(const char *range, tl_sv value) {
   int64_t low;
   int64_t high;
@@ -47,6 +49,7 @@ static bool is_in_range(const char *range, tl_sv value) {
          v <= high;
 }
 
+/* Checks a value against the kind of its row. The codes are those of atc. */
 static tl_status check_value(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv value) {
   const tl_option_row *row = tl_option_row_get(id);
   tl_location where = tl_at_option(s, id);
@@ -80,7 +83,7 @@ static tl_status check_value(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv 
   return TL_OK;
 }
 
-/* What happens to options that this compiler does not act on. */
+/* Refuses or warns about an option that this compiler does not act on. */
 static tl_status check_fate(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv value) {
   const tl_option_row *row = tl_option_row_get(id);
   tl_location where = tl_at_option(s, id);
@@ -96,7 +99,8 @@ static tl_status check_fate(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv v
   return TL_OK;
 }
 
-/* The values of an option that may be given several times, joined. */
+/* Returns the new value of an option, with earlier values in front if they add up; NULL if memory
+ * is out. */
 static const char *join(tl_settings *s, tl_option_id id, tl_sv text) {
   const char *before = s->value[id];
   bool lines = tl_option_joins_lines(id);

@@ -12,6 +12,7 @@
 #include "support/arena.h"
 #include "support/diag.h"
 
+/* Values of options as given, and the typed options that are made from them. */
 typedef struct tl_settings {
   tl_arena arena;                       /* owned; holds everything the members point to */
   const char *value[TL_N_OPTION_ROWS];  /* NULL: not given; "" for a flag that was given */
@@ -35,6 +36,7 @@ typedef struct tl_settings {
 
 /* Makes empty settings; release them in any case. */
 void tl_settings_init(tl_settings *s);
+/* Releases all memory of the settings, the options included. */
 void tl_settings_release(tl_settings *s);
 
 /* Checks one value against its row and keeps a copy. Blanks and carriage returns at its end, which

@@ -9,6 +9,7 @@
 #include "frontend/config/run_config.h"
 #include "frontend/config/values.h"
 
+/* Refuses pairs of options that exclude each other, with the codes of atc. */
 static tl_status check_exclusive(tl_settings *s, tl_diag *d) {
   static const struct {
     tl_option_id a;
@@ -39,6 +40,7 @@ static tl_status check_exclusive(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
+/* Refuses inputs other than ONNX, and modes of atc other than converting a model. */
 static tl_status check_task(tl_settings *s, tl_diag *d) {
   const char *framework = tl_settings_get(s, TL_OPTION_FRAMEWORK);
   if (strcmp(framework, "1") == 0)
@@ -66,6 +68,7 @@ static tl_status resolve_shapes(tl_settings *s, tl_diag *d, bool *ranged) {
                               &s->options, ranged);
 }
 
+/* Checks the profiles of dynamic shapes against the input shapes, which must have been read. */
 static tl_status check_dynamic(tl_settings *s, tl_diag *d) {
   static const tl_option_id ids[] = {[TL_DYNAMIC_BATCH] = TL_OPTION_DYNAMIC_BATCH_SIZE,
                                      [TL_DYNAMIC_IMAGE] = TL_OPTION_DYNAMIC_IMAGE_SIZE,
@@ -105,6 +108,7 @@ static const char *shared_key(unsigned id, bool ranged) {
 
 TL_VEC(carried_vec, tl_carried_option);
 
+/* Options to record, on the heap until their number is known. `failed`: memory is out. */
 typedef struct collector {
   tl_arena *arena;
   carried_vec list;
@@ -118,7 +122,8 @@ static void add_carried(void *user, const char *key, tl_sv value) {
   c->failed |= !o.key.p || !o.value.p || !carried_vec_push(&c->list, o);
 }
 
-/* Options of the device compiler and what it has to know beside them. */
+/* Collects the given options of the device compiler, and those of shared_key. Options of the run
+ * configuration are collected by tl_carry_run_config. */
 static void collect_options(tl_settings *s, collector *c, bool ranged) {
   for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
     const tl_option_row *row = tl_option_row_get((tl_option_id)i);
@@ -157,7 +162,8 @@ static const char *const target_names[TL_N_TARGETS] = {[TL_TARGET_NPU] = "npu",
                                                        [TL_TARGET_ORT] = "onnxruntime",
                                                        [TL_TARGET_NONE] = "none"};
 
-/* "list" is what --rules without a file means to the command that lists them. */
+/* Reads files of rules and the target. "list" is the value of --rules without a file, in the
+ * command that lists rules; files may follow it. */
 static tl_status resolve_rules(tl_settings *s, tl_diag *d) {
   const char *paths = s->value[TL_OPTION_RULES];
   const char *list = s->value[TL_OPTION_RULE_LIST];
@@ -174,6 +180,7 @@ static tl_status resolve_rules(tl_settings *s, tl_diag *d) {
   return paths ? tl_read_rule_files(d, &s->arena, tl_sv_from(paths), &s->options) : TL_OK;
 }
 
+/* Reads all sources of fusion switches and checks their names. */
 static tl_status resolve_fusion(tl_settings *s, tl_diag *d) {
   tl_fusion_config *c = &s->fusion;
   const char *file = s->value[TL_OPTION_FUSION_SWITCH_FILE];
@@ -206,7 +213,7 @@ static tl_status resolve_fusion(tl_settings *s, tl_diag *d) {
   return tl_fusion_check(d, c, s->known, s->known_user);
 }
 
-/* op_precision_mode goes before the two older options. */
+/* Reads implementation modes. op_precision_mode overrules the two older options. */
 static tl_status resolve_impl_modes(tl_settings *s, tl_diag *d) {
   tl_impl_config *c = &s->impl_modes;
   const char *file = s->value[TL_OPTION_OP_PRECISION_MODE];
@@ -231,7 +238,8 @@ static tl_status resolve_impl_modes(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
-/* Values of a run configuration that the command line does not give. */
+/* Takes the values of a run configuration that the command line does not give. Shared keys of the
+ * host or of the past are other things than the option of the same name. */
 static tl_status take_file_values(tl_settings *s, tl_diag *d) {
   uint32_t n;
   const tl_run_key *keys = tl_run_keys(&n);
@@ -254,6 +262,7 @@ static tl_status take_file_values(tl_settings *s, tl_diag *d) {
   return first;
 }
 
+/* Reads the file of --run-config once, although settings may be resolved twice. */
 static tl_status read_run_config(tl_settings *s, tl_diag *d) {
   const char *path = s->value[TL_OPTION_RUN_CONFIG];
   tl_status status = TL_OK;
@@ -269,6 +278,7 @@ static tl_status resolve_run_config(tl_settings *s, tl_diag *d) {
   return together != TL_OK ? together : alone;
 }
 
+/* Refuses a report about fusions when statistics are switched off. */
 static tl_status check_result(tl_settings *s, tl_diag *d) {
   const char *stat = s->value[TL_OPTION_EXPORT_COMPILE_STAT];
   if (stat && stat[0] == '0' && s->value[TL_OPTION_FUSION_RESULT])
@@ -278,7 +288,7 @@ static tl_status check_result(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
-/* By the first character of 0|1|2|false|true. */
+/* Returns the place of weights by the first character of 0|1|2|false|true. */
 static tl_external_weight external_weight(char c) {
   return c == '2'               ? TL_WEIGHTS_COMBINED
          : c == '1' || c == 't' ? TL_WEIGHTS_SEPARATE
@@ -286,6 +296,8 @@ static tl_external_weight external_weight(char c) {
 }
 
 tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
+  /* The order matters: the chip comes before op information and precision, shapes before profiles,
+   * and the run configuration before precision. */
   tl_options *o = &s->options;
   bool ranged;
   TL_TRY(read_run_config(s, d));
@@ -335,7 +347,8 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
 
 static const char model_label[] = "metadata tailor.run_config";
 
-/* Everything but the model's own part was told when the command line was resolved. */
+/* Passes on messages of the second resolution. Warnings that are not about the model's own part
+ * were given when the command line was resolved; errors are passed on in any case. */
 static void tell_new(void *user, const tl_diagnostic *found) {
   tl_diag *outer = user;
   bool mine = found->where.file && strcmp(found->where.file, model_label) == 0;
@@ -347,6 +360,7 @@ static void tell_new(void *user, const tl_diagnostic *found) {
     outer->fn(outer->user, found);
 }
 
+/* Returns the model's run configuration, or a view without bytes. */
 static tl_sv metadata_of(const tl_module *m) {
   const tl_extra *e = &m->extras.at[m->extra];
   for (uint32_t i = 0; i < e->n_metadata; i++)

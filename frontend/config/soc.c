@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --soc-version: the names are in ir/chip/soc.tbl. */
+/* Reads --soc-version; the names of chips are in ir/chip/soc.tbl. */
 #include "frontend/config/values.h"
 
 tl_status tl_read_soc(tl_diag *d, tl_arena *a, tl_location where, const char *text,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading declarations of a training step (train_spec.h). */
+/* Reads declarations of a training step (train_spec.h). */
 #include "frontend/config/train_spec.h"
 
 #include "frontend/config/config_file.h"
 #include "frontend/config/json.h"
 #include "ir/options/train_spec.h"
 
+/* State of reading one source. */
 typedef struct reader {
   tl_diag *diag;
   tl_arena *arena;
@@ -14,6 +15,7 @@ typedef struct reader {
   tl_train_spec *out;
 } reader;
 
+/* Reports a value that does not fit its key, at its line if it stands in a file. */
 static tl_status refuse(const reader *r, const cJSON *item, const char *key, const char *want) {
   tl_location where = r->where;
   if (r->json) {
@@ -27,6 +29,7 @@ static tl_status refuse(const reader *r, const cJSON *item, const char *key, con
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+/* Reads a name that is not empty into the arena. */
 static tl_status take_text(const reader *r, const cJSON *item, const char *key, tl_sv *out) {
   if (!cJSON_IsString(item) || !item->valuestring[0])
     return refuse(r, item, key, "a name");
@@ -36,6 +39,7 @@ static tl_status take_text(const reader *r, const cJSON *item, const char *key, 
   return copy ? TL_OK : tl_fail_memory(r->diag, r->where);
 }
 
+/* Reads a list of names into the arena. */
 static tl_status take_texts(const reader *r, const cJSON *item, const char *key, const tl_sv **out,
                             uint32_t *n) {
   if (!cJSON_IsArray(item))
@@ -50,6 +54,7 @@ static tl_status take_texts(const reader *r, const cJSON *item, const char *key,
   return TL_OK;
 }
 
+/* Reads a whole number of 0 to 65535. The test is written so that NaN fails it. */
 static tl_status take_index(const reader *r, const cJSON *item, const char *key, uint32_t *out) {
   enum { MOST = 65535 };
   double v = cJSON_IsNumber(item) ? item->valuedouble : -1;
@@ -59,6 +64,7 @@ static tl_status take_index(const reader *r, const cJSON *item, const char *key,
   return TL_OK;
 }
 
+/* Reads at most `most` numbers; a missing list has none. */
 static tl_status take_indices(const reader *r, const cJSON *item, const char *key, uint32_t most,
                               uint32_t *out, uint32_t *n) {
   *n = 0;
@@ -89,7 +95,8 @@ static tl_status take_seed(reader *r, const cJSON *item) {
   return take_text(r, item, "seed", &r->out->seed);
 }
 
-/* A tensor, or {"values": ..., "indices": ...}. */
+/* Reads the gradient of one parameter: a tensor, or {"values": ..., "indices": ...} if it is
+ * sparse. */
 static tl_status take_grad(const reader *r, const cJSON *item, tl_declared_grad *out) {
   size_t n = strlen(item->string);
   const char *param = tl_arena_copy(r->arena, item->string, n);
@@ -120,13 +127,14 @@ static tl_status take_grads(reader *r, const cJSON *item) {
   return TL_OK;
 }
 
-/* A name, or the number of an input or output. */
+/* Reads one end of a state: a name, or the number of an input or output. */
 static tl_status take_end(const reader *r, const cJSON *item, tl_sv *name, uint32_t *at) {
   return cJSON_IsNumber(item) ? take_index(r, item, "state", at)
                               : take_text(r, item, "state", name);
 }
 
-/* [input, output], or [first input, first output, how many in a row] by numbers. */
+/* Reads [input, output], or [first input, first output, count] with numbers, which stands for a row
+ * of states. */
 static tl_status take_row(const reader *r, const cJSON *e, tl_declared_state *first,
                           uint32_t *count) {
   const cJSON *in = cJSON_IsArray(e) ? e->child : NULL, *out = in ? in->next : NULL;
@@ -140,6 +148,7 @@ static tl_status take_row(const reader *r, const cJSON *e, tl_declared_state *fi
   return rows ? take_index(r, rows, "state", count) : TL_OK;
 }
 
+/* Counts the states before they are allocated: a row of three numbers may stand for many. */
 static tl_status count_states(const reader *r, const cJSON *item, uint32_t *n) {
   enum { MOST = 1 << 20 };
   *n = 0;
@@ -177,6 +186,7 @@ static tl_status take_states(reader *r, const cJSON *item) {
   return TL_OK;
 }
 
+/* Reads the operands of an op type that updates a parameter. */
 static tl_status take_update(const reader *r, const cJSON *item, tl_declared_update *u) {
   size_t n = strlen(item->string);
   const char *type = tl_arena_copy(r->arena, item->string, n);
@@ -209,6 +219,7 @@ static tl_status take_updates(reader *r, const cJSON *item) {
   return TL_OK;
 }
 
+/* Keys of a declaration. */
 static const struct {
   const char *name;
   tl_status (*take)(reader *r, const cJSON *item);
@@ -224,6 +235,7 @@ static const char prefix[] = "tailor.train.";
 
 /* ---- metadata -------------------------------------------------------------------------------- */
 
+/* Reads one key of the metadata. A plain key may be the text itself, without quotes. */
 static tl_status read_pair(reader *r, size_t key, tl_sv text) {
   tl_json json;
   tl_json_error error;
@@ -244,6 +256,7 @@ static tl_status read_pair(reader *r, size_t key, tl_sv text) {
   return status;
 }
 
+/* Reads the keys of the model's metadata that have the prefix. Unknown ones are skipped. */
 static tl_status read_metadata(reader *r, const tl_module *m, bool *any) {
   const tl_extra *e = &m->extras.at[m->extra];
   r->where = TL_AT_FILE(m->path);
@@ -264,6 +277,7 @@ static tl_status read_metadata(reader *r, const tl_module *m, bool *any) {
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
+/* Reads one key of the file, with or without the prefix. Here an unknown key is an error. */
 static tl_status read_member(reader *r, const cJSON *item) {
   tl_sv name = tl_sv_from(item->string);
   if (tl_sv_starts_with(name, prefix))
@@ -302,6 +316,7 @@ static tl_status read_text(reader *r, tl_sv text) {
   return status;
 }
 
+/* Reads the file after the metadata, so that its keys win. */
 static tl_status read_file(reader *r, tl_settings *s, bool *any) {
   static const tl_config_kind kind = {.what = "file of declarations"};
   tl_file *f;

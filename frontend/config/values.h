@@ -36,6 +36,7 @@ tl_status tl_read_soc(tl_diag *d, tl_arena *a, tl_location where, const char *te
 tl_status tl_read_op_info(tl_diag *d, tl_arena *a, tl_location where, tl_sv paths,
                           tl_options *out) TL_NODISCARD;
 
+/* The option that gives profiles of dynamic shapes. */
 typedef enum tl_dynamic_kind {
   TL_DYNAMIC_BATCH,
   TL_DYNAMIC_IMAGE,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps of a conversion (conversion.h). */
+/* Runs the steps of a conversion (conversion.h) and measures their times. */
 #include "tools/convert/conversion.h"
 
 #include "tools/convert/pipeline.h"
@@ -24,6 +24,7 @@ tl_status tl_conversion_load(tl_cli *cli, tl_conversion *c) {
   return TL_OK;
 }
 
+/* Runs one part of the pipeline, and adds its time to the summary. */
 static tl_status run_passes(tl_cli *cli, tl_conversion *c, tl_stage stage) {
   uint64_t start = tl_now_ns();
   TL_TRY(stage == TL_STAGE_AIR ? tl_cli_run_npu(cli, c->m, &c->summary.npu)
@@ -34,6 +35,8 @@ static tl_status run_passes(tl_cli *cli, tl_conversion *c, tl_stage stage) {
 
 tl_status tl_conversion_run_canonical(tl_cli *cli, tl_conversion *c) {
   tl_summary *s = &c->summary;
+  /* Without an ONNX output the precision is not decided here: NPU form decides it on expanded
+   * nodes. */
   bool only_npu = !tl_conversion_wants(&c->outputs, false);
   s->nodes_before = tl_module_count_nodes(c->m);
   s->weights_before = tl_count_weights(c->m);
@@ -45,6 +48,7 @@ tl_status tl_conversion_run_canonical(tl_cli *cli, tl_conversion *c) {
 }
 
 tl_status tl_conversion_run_npu(tl_cli *cli, tl_conversion *c) {
+  /* The module has the dtypes that were decided for ONNX, so the model is read again for AIR. */
   if (tl_conversion_starts_over(cli, &c->outputs)) {
     tl_module_destroy(c->m);
     c->m = NULL;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tailor convert: a model in, AIR, ONNX, textual IR or a dump out. */
+/* Implements tailor convert: reads a model and writes AIR, ONNX, textual IR or dumps. */
 #include "frontend/config/run_config.h"
 #include "tools/convert/conversion.h"
 #include "tools/convert/init_graph.h"
 #include "tools/convert/variants.h"
 #include "tools/step/files.h"
 
+/* Requires a model and at least one output. */
 static tl_status check_arguments(tl_cli *cli) {
   if (!cli->word)
     return tl_fail_code(&cli->diag, TL_INVALID_ARGUMENT, "E10004", TL_NOWHERE,
@@ -16,6 +17,7 @@ static tl_status check_arguments(tl_cli *cli) {
   return TL_OK;
 }
 
+/* Refuses sources and reports that a second reading of the model makes impossible. */
 static tl_status check_outputs(tl_cli *cli, const tl_output_vec *v) {
   if (!tl_conversion_starts_over(cli, v) ||
       (strcmp(cli->word, "-") != 0 && !tl_session_fusion_report(&cli->session)))
@@ -26,6 +28,8 @@ static tl_status check_outputs(tl_cli *cli, const tl_output_vec *v) {
       "input nor a fusion report is possible\vrun the command once for each output");
 }
 
+/* Tells what a conversion would write, for --dry-run. Audit entries are not counted: they are
+ * always there with a run configuration. */
 static void show_plan(tl_cli *cli, const tl_output_vec *v) {
   tl_buf text;
   tl_buf_init(&text);
@@ -40,7 +44,9 @@ static void show_plan(tl_cli *cli, const tl_output_vec *v) {
   tl_cli_note(cli, &text);
 }
 
-/* Canonical outputs come first: lowering rewrites the module in place. */
+/* Runs the passes and writes all files into the journal. Canonical outputs come first, because
+ * lowering rewrites the module in place. The graph of initial values comes last, because it uses up
+ * the module. */
 static tl_status transform(tl_cli *cli, tl_conversion *c) {
   TL_TRY(tl_conversion_run_canonical(cli, c));
   TL_TRY(tl_conversion_write(cli, c, false));
@@ -54,6 +60,8 @@ static tl_status transform(tl_cli *cli, tl_conversion *c) {
   return tl_output_depfile(cli, c->m, &c->outputs);
 }
 
+/* Converts one model. The summary is made before the files appear, and is shown only once they
+ * have. */
 static tl_status convert(tl_cli *cli, tl_conversion *c) {
   TL_TRY(tl_conversion_load(cli, c));
   TL_TRY(tl_output_check(cli, c->m, &c->outputs));

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs of initial values (init_graph.h). */
+/* Writes graphs of initial values (init_graph.h). */
 #include "tools/convert/init_graph.h"
 
 #include "passes/manager.h"
 #include "passes/train/comm/collective.h"
 #include "passes/train/comm/init_graph.h"
 
+/* Returns true if ranks have values to exchange: a distributed training step of several ranks. */
 static bool is_wanted(const tl_cli *cli) {
   const tl_train_config *c = cli->settings.options.train;
   return c && c->train && c->is_distributed && c->init_graph &&
@@ -24,6 +25,7 @@ tl_status tl_init_graph_plan(tl_cli *cli, const tl_output_vec *steps, tl_output_
   return TL_OK;
 }
 
+/* Runs the named passes with the options of the command. */
 static tl_status run(tl_cli *cli, tl_module *m, const char *passes, tl_stage stage) {
   tl_pipeline_options p = {
       .passes = passes, .stage = stage, .verify_each = tl_cli_has(cli, TL_OPTION_VERIFY_EACH)};
@@ -34,6 +36,7 @@ tl_status tl_init_graph_make(tl_cli *cli, tl_module *m) {
   return run(cli, m, "init-graph,verify-ranks,expand-definitions", TL_STAGE_ONNX);
 }
 
+/* Writes the graphs of initial values of one form. */
 static tl_status write_form(tl_cli *cli, tl_module *m, tl_output_vec *v, bool npu) {
   for (uint32_t i = 0; i < v->n; i++)
     if (v->at[i].init && tl_format_is_npu(v->at[i].format) == npu)
@@ -41,6 +44,7 @@ static tl_status write_form(tl_cli *cli, tl_module *m, tl_output_vec *v, bool np
   return TL_OK;
 }
 
+/* Returns true if a graph of initial values is wanted in this form. */
 static bool has_form(const tl_output_vec *v, bool npu) {
   for (uint32_t i = 0; i < v->n; i++)
     if (v->at[i].init && tl_format_is_npu(v->at[i].format) == npu)
@@ -48,7 +52,7 @@ static bool has_form(const tl_output_vec *v, bool npu) {
   return false;
 }
 
-/* They are the last of the list. */
+/* Removes the graphs of initial values from the list, where they are the last entries. */
 static void drop(tl_output_vec *v) {
   while (v->n && v->at[v->n - 1].init)
     v->n--;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running passes from a command. */
+/* Runs passes for a command, with its hooks for printing. */
 #include "tools/convert/pipeline.h"
 
 #include <stdio.h>
@@ -7,6 +7,7 @@
 #include "ir/text/print.h"
 #include "tools/step/files.h"
 
+/* Prints one remark of a pass. */
 static void show_remark(void *user, const tl_remark *r) {
   tl_cli *cli = user;
   tl_buf text;
@@ -21,7 +22,7 @@ static void show_remark(void *user, const tl_remark *r) {
   tl_cli_note(cli, &text);
 }
 
-/* True when the option names this pass or stands alone, which means every pass. */
+/* Returns true if the option names this pass or stands alone, which means every pass. */
 static bool names_pass(const tl_cli *cli, tl_option_id id, const char *pass) {
   if (!tl_cli_has(cli, id))
     return false;
@@ -29,6 +30,7 @@ static bool names_pass(const tl_cli *cli, tl_option_id id, const char *pass) {
   return strcmp(value, "all") == 0 || strcmp(value, pass) == 0;
 }
 
+/* Prints the module to standard error, because standard output may be an output of the command. */
 static tl_status print_module(const tl_module *m, const char *when, const char *pass) {
   tl_buf text;
   tl_buf_init(&text);
@@ -41,6 +43,7 @@ static tl_status print_module(const tl_module *m, const char *when, const char *
   return status;
 }
 
+/* Prints the module around a pass where options ask for it. A signal ends the pipeline here. */
 static tl_status on_pass(void *user, tl_module *m, const tl_pass_event *e) {
   tl_cli *cli = user;
   const char *name = e->row->name;
@@ -56,7 +59,7 @@ static tl_status on_pass(void *user, tl_module *m, const tl_pass_event *e) {
   return TL_OK;
 }
 
-/* The pass an option names must exist; otherwise nothing would be printed and nobody told. */
+/* Refuses an option that names an unknown pass: it would print nothing, without a word. */
 static tl_status check_pass_names(tl_cli *cli) {
   static const tl_option_id ids[] = {TL_OPTION_PRINT_BEFORE, TL_OPTION_PRINT_AFTER,
                                      TL_OPTION_PRINT_CHANGED};
@@ -73,6 +76,7 @@ tl_stage tl_cli_canonical_stage(const tl_cli *cli) {
   return tl_pipeline_canonical(&cli->settings.options);
 }
 
+/* Returns the pipeline of a stage with the hooks of the command. */
 static tl_pipeline_options pipeline(tl_cli *cli, tl_stage stage) {
   tl_pipeline_options p = tl_session_pipeline(&cli->session, stage);
   p.hook = on_pass;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The summary of a conversion, as text and as JSON. */
+/* Writes the summary of a conversion, as text and as JSON. */
 #include "tools/convert/summary.h"
 
 #include <sys/resource.h>
@@ -29,7 +29,8 @@ tl_weights tl_count_weights(const tl_module *m) {
   return w;
 }
 
-/* Adds x / unit with one decimal. */
+/* Adds x / unit with one decimal, rounded half up. The quotient is split so that x * 10 cannot
+ * overflow. */
 static void add_tenths(tl_buf *out, uint64_t x, uint64_t unit, const char *name) {
   uint64_t tenths = x / unit * 10 + (x % unit * 10 + unit / 2) / unit;
   tl_buf_printf(out, "%llu.%llu %s", (unsigned long long)(tenths / 10),
@@ -54,11 +55,13 @@ void tl_add_duration(tl_buf *out, uint64_t ns) {
     add_tenths(out, ns, 1000000000u, "s");
 }
 
+/* Returns the peak of resident memory of this process; Linux gives it in KiB. */
 static uint64_t peak_bytes(void) {
   struct rusage u;
   return getrusage(RUSAGE_SELF, &u) == 0 ? (uint64_t)u.ru_maxrss * 1024 : 0;
 }
 
+/* Adds one line for each pass that changed something. */
 static void add_passes(tl_buf *out, const tl_pipeline_report *r) {
   for (uint32_t i = 0; i < r->n; i++) {
     const tl_pass_result *p = &r->at[i];
@@ -136,7 +139,8 @@ static void add_atc_option(tl_buf *out, const char *name, const char *value) {
   add_shell_word(out, value);
 }
 
-/* The atc call that compiles the AIR file; it decides precision again unless told to keep it. */
+/* Adds the atc call that compiles the AIR file. Precision is decided already, so the call tells atc
+ * to keep the dtypes; atc would decide again by default. */
 static void add_atc_call(tl_cli *cli, const char *path, tl_buf *out) {
   const char *soc = cli->settings.options.soc_version;
   tl_sv stem = tl_sv_from(path);
@@ -157,7 +161,7 @@ static void add_atc_call(tl_cli *cli, const char *path, tl_buf *out) {
   }
 }
 
-/* First AIR file of the outputs, NULL when there is none. */
+/* Returns the first AIR file among the outputs, or NULL. */
 static const char *find_air(const tl_output_vec *v) {
   for (uint32_t i = 0; i < v->n; i++) {
     if (v->at[i].format == TL_FORMAT_AIR && strcmp(v->at[i].path, "-") != 0)
@@ -178,7 +182,7 @@ static void add_outputs(const tl_output_vec *v, tl_buf *out) {
   }
 }
 
-/* Who said a mode that no option names. */
+/* Returns where a mode comes from that no option names. */
 static const char *default_of(const tl_cli *cli) {
   if (tl_cli_has(cli, TL_OPTION_AMP_LEVEL))
     return "";
@@ -186,12 +190,13 @@ static const char *default_of(const tl_cli *cli) {
                                                : ", the default of the run configuration";
 }
 
-/* The chip as the user named it. */
+/* Returns the chip as the user named it, or the default chip. */
 static const char *chip_name(const tl_cli *cli) {
   const tl_options *o = &cli->settings.options;
   return o->soc_version ? o->soc_version : "Ascend910B1";
 }
 
+/* Adds type and name of the first node that was counted. */
 static void add_first(tl_buf *out, const tl_module *m, const tl_node_count *c) {
   tl_buf_printf(out, "%.*s", TL_SV_ARG(tl_sym(m, c->type)));
   if (c->name)
@@ -200,7 +205,7 @@ static void add_first(tl_buf *out, const tl_module *m, const tl_node_count *c) {
 
 static const char *plural(uint32_t n) { return n == 1 ? "" : "s"; }
 
-/* What the chip did to dtypes that nobody asked to change. */
+/* Adds the nodes whose dtype the chip forced, without an option that asks for it. */
 static void add_lowered(const tl_cli *cli, const tl_module *m, tl_buf *out) {
   const tl_node_count *c = &m->chip_fit.lowered;
   if (c->n == 0)
@@ -211,7 +216,7 @@ static void add_lowered(const tl_cli *cli, const tl_module *m, tl_buf *out) {
   tl_buf_add_z(out, c->n == 1 ? "" : " the first");
 }
 
-/* Nodes that the AI cores cannot run. */
+/* Adds the nodes that the AI cores cannot run. */
 static void add_host(const tl_cli *cli, const tl_module *m, tl_buf *out) {
   const tl_node_count *c = &m->chip_fit.host;
   if (c->n == 0)
@@ -224,13 +229,13 @@ static void add_host(const tl_cli *cli, const tl_module *m, tl_buf *out) {
                 c->n == 1 ? "" : " the first");
 }
 
-/* Has nobody asked for a mode? */
+/* Returns true if neither an option nor a default selects a mode. */
 static bool has_no_mode(const tl_cli *cli) {
   const tl_precision_config *c = cli->settings.options.precision;
   return !c || (c->mode == TL_PRECISION_ORIGIN && !c->mode_name);
 }
 
-/* Which dtypes the outputs have, and who said so. */
+/* Adds the mode, who chose it, and what the chip forced. */
 static void add_precision(const tl_cli *cli, const tl_module *m, tl_buf *out) {
   const tl_precision_config *c = cli->settings.options.precision;
   if (has_no_mode(cli)) {
@@ -348,7 +353,8 @@ static void json_count(tl_json_writer *w, const tl_module *m, const char *key,
   tl_put_end(w);
 }
 
-/* The mode and who chose it; what the chip did where nobody did; what its AI cores lack. */
+/* Adds the mode, what the chip forced where no mode was chosen, and the nodes its AI cores cannot
+ * run. */
 static void json_precision(const tl_cli *cli, const tl_module *m, tl_json_writer *w) {
   bool no_mode = has_no_mode(cli);
   tl_put_key(w, "dtypes");

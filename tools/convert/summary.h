@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a conversion tells its user: sizes, changes, time, memory, and how to go on. */
+/* Describes a conversion to its user: sizes, changes, time, memory, and the next command. */
 #ifndef TL_TOOLS_CONVERT_SUMMARY_H
 #define TL_TOOLS_CONVERT_SUMMARY_H
 
@@ -7,11 +7,13 @@
 #include "passes/ub/traffic.h"
 #include "tools/cli/output.h"
 
+/* Number and bytes of constants. */
 typedef struct tl_weights {
   uint64_t constants;
   uint64_t bytes;
 } tl_weights;
 
+/* What a conversion measures, in the order in which it happens. Times are nanoseconds. */
 typedef struct tl_summary {
   uint32_t nodes_before;
   tl_weights weights_before;
@@ -27,20 +29,22 @@ typedef struct tl_summary {
   uint64_t module_bytes;
 } tl_summary;
 
-/* Constants of all graphs. */
+/* Returns number and bytes of the constants of all graphs. O(constants). */
 tl_weights tl_count_weights(const tl_module *m);
-/* Monotonic clock. */
+/* Returns nanoseconds of a monotonic clock with an arbitrary start. */
 uint64_t tl_now_ns(void);
-/* Adds a size such as "13.3 MiB", a duration such as "2.1 ms". */
+/* Add a size such as "13.3 MiB", and a duration such as "2.1 ms". */
 void tl_add_bytes(tl_buf *out, uint64_t bytes);
 void tl_add_duration(tl_buf *out, uint64_t ns);
 
+/* Adds the summary for people. m: in its last form. v: what was written. */
 void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const tl_output_vec *v,
                      tl_buf *out);
+/* Adds the same facts as one JSON object. */
 void tl_summary_json(tl_cli *cli, const tl_module *m, const tl_summary *s, const tl_output_vec *v,
                      tl_buf *out);
 
-/* Is it there for the record, and for no tool to act on? */
+/* Returns true for an option that is recorded for the user only; no tool acts on it. */
 bool tl_is_audit(const tl_carried_option *o);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The switch plan as JSON: one member a fact, numbers in f32 as the frameworks compare them. */
+/* Writes the switch plan as JSON. Numbers are f32, because the frameworks compare them in f32. */
 #include "tools/convert/switch_plan.h"
 
 #include "passes/train/time/accelerate.h"
 #include "support/json_writer.h"
 
+/* Adds one model by its file name alone, so that a folder can be moved as a whole. */
 static void add_variant(tl_json_writer *w, const char *key, const char *path,
                         const tl_precision_config *c) {
   const char *slash = strrchr(path, '/');
@@ -15,6 +16,7 @@ static void add_variant(tl_json_writer *w, const char *key, const char *path,
   tl_put_end(w);
 }
 
+/* Adds the end of training and the point at which the first model gives way to the second. */
 static void add_end(tl_json_writer *w, const tl_accelerate *a) {
   bool step = a->trigger == TL_ACCELERATE_STEP;
   tl_put_key(w, step ? "total_step" : "final_loss");
@@ -29,6 +31,7 @@ static void add_end(tl_json_writer *w, const tl_accelerate *a) {
     tl_put_f32(w, tl_accelerate_loss(a->final_loss, a->ratio));
 }
 
+/* Adds pairs of input and output that carry states from step to step, and from model to model. */
 static void add_states(tl_json_writer *w, const tl_module *m) {
   tl_put_key(w, "state");
   tl_put_array(w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan of --accelerate-train-mode: which two models, what to look at, when to switch. */
+/* Writes the plan of --accelerate-train-mode: which two models, what to observe, when to switch. */
 #ifndef TL_TOOLS_CONVERT_SWITCH_PLAN_H
 #define TL_TOOLS_CONVERT_SWITCH_PLAN_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two conversions of one model, side by side (variants.h). Both go through the whole pipeline, each
- * with its own precision; only what leaves them is brought together. */
+/* Runs two conversions of one model side by side (variants.h). Both go through the whole pipeline,
+ * each with its own precision. They share files of weights, the plan and the check that their
+ * interfaces are the same. */
 #include "tools/convert/variants.h"
 
 #include <sys/stat.h>
@@ -17,12 +18,13 @@
 enum { LOW, HIGH, N_VARIANTS };
 static const char *const variant_names[N_VARIANTS] = {"low", "high"};
 
-/* What one -o becomes beside the two models. */
+/* Files of one -o beside its two models. */
 typedef struct model_set {
   const char *plan;      /* path */
   tl_weight_files files; /* weights that both models share */
 } model_set;
 
+/* State of both conversions. */
 typedef struct variants {
   tl_cli *cli;
   const tl_output_vec *wanted;
@@ -32,7 +34,7 @@ typedef struct variants {
   tl_output_vec inits;             /* graphs of initial values, the same for both */
 } variants;
 
-/* "<stem>.switch.json" */
+/* Returns the path of the plan, "<stem>.switch.json", or NULL if memory is out. */
 static const char *plan_of(tl_cli *cli, const char *path) {
   tl_buf text;
   tl_buf_init(&text);
@@ -65,6 +67,7 @@ tl_status tl_variants_check(tl_cli *cli, const tl_output_vec *wanted) {
       return refuse(cli, "several files are written, which is impossible on standard output",
                     "give the output a name");
     for (uint32_t k = 0; k < i; k++) {
+      /* model.air and model.onnx would have one plan and could have one file of weights. */
       size_t n = tl_output_stem(wanted->at[i].path);
       if (n == tl_output_stem(wanted->at[k].path) &&
           memcmp(wanted->at[i].path, wanted->at[k].path, n) == 0)
@@ -80,11 +83,13 @@ tl_status tl_variants_check(tl_cli *cli, const tl_output_vec *wanted) {
 
 /* ---- what is to be written ------------------------------------------------------------------- */
 
+/* Returns true if both models of this output refer to one file of weights. */
 static bool shares_weights(const variants *v, const tl_output *o) {
   bool outside = v->cli->settings.options.external_weight != TL_WEIGHTS_INSIDE;
   return outside && (o->format == TL_FORMAT_AIR || o->format == TL_FORMAT_ONNX);
 }
 
+/* Names the plan and the shared weights of one output. */
 static tl_status plan_set(variants *v, const tl_output *o, model_set *set) {
   tl_cli *cli = v->cli;
   bool separate = cli->settings.options.external_weight == TL_WEIGHTS_SEPARATE;
@@ -100,6 +105,7 @@ static tl_status plan_set(variants *v, const tl_output *o, model_set *set) {
   return status == TL_OK ? TL_OK : tl_fail_memory(&cli->diag, TL_NOWHERE);
 }
 
+/* Replaces each wanted output by one of each variant. */
 static tl_status plan_outputs(variants *v) {
   tl_cli *cli = v->cli;
   v->sets = tl_arena_calloc(&cli->settings.arena, v->wanted->n, sizeof *v->sets);
@@ -119,7 +125,7 @@ static tl_status plan_outputs(variants *v) {
   return tl_init_graph_plan(cli, v->wanted, &v->inits);
 }
 
-/* Nothing that is read may be written over: models, plans, files of weights. */
+/* Checks that no file is written over one that is read: models, plans, files of weights. */
 static tl_status check_paths(variants *v) {
   tl_module *m = v->sides[LOW].m;
   for (int side = 0; side < N_VARIANTS; side++)
@@ -139,13 +145,15 @@ static tl_status check_paths(variants *v) {
 
 /* ---- both conversions ------------------------------------------------------------------------ */
 
-/* From here on the options are those of one variant. */
+/* Sets the options to those of one variant. Every step must choose first, since both sides share
+ * them. */
 static tl_status choose(variants *v, int side) {
   return tl_accelerate_choose(&v->cli->settings, &v->cli->diag, side == LOW);
 }
 
 typedef tl_status (*step_fn)(tl_cli *cli, tl_conversion *c);
 
+/* Runs one step of both conversions, each under its own options. */
 static tl_status both(variants *v, step_fn step) {
   for (int side = 0; side < N_VARIANTS; side++) {
     TL_TRY(choose(v, side));
@@ -154,11 +162,13 @@ static tl_status both(variants *v, step_fn step) {
   return TL_OK;
 }
 
+/* Requires the same inputs, outputs and states of both models, so that training can switch. */
 static tl_status check_alike(variants *v) {
   return tl_variants_same_interface(&v->cli->diag, v->sides[LOW].m, v->sides[HIGH].m);
 }
 
-/* The models of one form, then the weights that they share, while both are there. */
+/* Writes the models of one form, then the weights that they share, while both modules exist: shared
+ * files refer to the tensors of both. */
 static tl_status write_form(variants *v, bool npu) {
   tl_cli *cli = v->cli;
   for (int side = 0; side < N_VARIANTS; side++) {
@@ -185,6 +195,7 @@ static tl_status write_plans(variants *v) {
   return TL_OK;
 }
 
+/* Converts both variants in step: each form of both is written before the next form replaces it. */
 static tl_status convert(variants *v) {
   tl_cli *cli = v->cli;
   TL_TRY(both(v, tl_conversion_load));
@@ -241,7 +252,7 @@ static tl_status add_json(variants *v, tl_buf *out) {
   return TL_OK;
 }
 
-/* The summary is complete before files appear, and is shown once they have. */
+/* Makes the summary, lets the files appear, and shows the summary only if they have. */
 static tl_status apply(variants *v) {
   const char *form = tl_cli_get(v->cli, TL_OPTION_SUMMARY);
   tl_buf text;
@@ -259,7 +270,7 @@ static tl_status apply(variants *v) {
   return status;
 }
 
-/* Every file that was written is a target of the rule. */
+/* Writes the file of dependencies: every file that was written is a target of its rule. */
 static tl_status write_depfile(variants *v) {
   tl_output_vec all = {0};
   bool ok = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --accelerate-train-mode: each output becomes two, NAME.low.EXT and NAME.high.EXT, which share one
- * file of weights, and NAME.switch.json, the plan that says when training goes from the first to
- * the second. All of them appear, or none. */
+/* Converts a model in two precisions for --accelerate-train-mode. Each output becomes two,
+ * NAME.low.EXT and NAME.high.EXT, which share one file of weights, and NAME.switch.json, the plan
+ * that says when training goes from the first to the second. All files appear, or none. */
 #ifndef TL_TOOLS_CONVERT_VARIANTS_H
 #define TL_TOOLS_CONVERT_VARIANTS_H
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers about values. */
+/* Compares values in numbers and describes them. */
 #include "tools/run/compare.h"
 
 #include <math.h>
 
+/* Numbers that are converted to double at a time; blocks keep memory constant for any tensor. */
 enum { BLOCK = 1024 };
 
 /* ---- elements as doubles -------------------------------------------------------------------- */
@@ -12,13 +13,15 @@ bool tl_is_numeric(const tl_host *t) {
   return t->kind == TL_HOST_TENSOR && t->dtype != TL_DTYPE_STRING && t->dtype != TL_DTYPE_NONE;
 }
 
+/* A complex number counts as two real ones in everything below. */
 static bool is_complex(const tl_host *t) {
   return t->dtype == TL_DTYPE_C64 || t->dtype == TL_DTYPE_C128;
 }
 
 static uint64_t count(const tl_host *t) { return is_complex(t) ? 2 * t->n : t->n; }
 
-/* Numbers first..first+n of the tensor; n at most BLOCK. */
+/* Reads numbers first..first+n of a tensor as doubles; n is at most BLOCK. The f32 path is exact
+ * for all types but f64 and wide integers, which have their own cases. */
 static void read_block(const tl_host *t, uint64_t first, uint64_t n, double *out) {
   float narrow[BLOCK];
   switch ((tl_dtype)t->dtype) {
@@ -40,6 +43,8 @@ static void read_block(const tl_host *t, uint64_t first, uint64_t n, double *out
 
 /* ---- description ---------------------------------------------------------------------------- */
 
+/* Adds a block to the description. The comparisons are written so that NaN, the initial value,
+ * loses against any finite number. */
 static void describe_block(const double *v, uint64_t n, tl_numbers *out, double *sum) {
   for (uint64_t i = 0; i < n; i++) {
     if (isnan(v[i])) {
@@ -61,7 +66,7 @@ void tl_describe(const tl_host *t, tl_numbers *out) {
   *out = (tl_numbers){0};
   if (!tl_is_numeric(t))
     return;
-  /* no comparison holds for NaN: the first finite element replaces it */
+  /* No comparison holds for NaN, so the first finite element replaces it. */
   out->min = out->max = out->absmax = out->mean = (double)NAN;
   out->n = count(t);
   for (uint64_t i = 0; i < out->n; i += BLOCK) {
@@ -76,13 +81,16 @@ void tl_describe(const tl_host *t, tl_numbers *out) {
 
 /* ---- comparison ----------------------------------------------------------------------------- */
 
+/* State of one comparison: the tolerance of the tensor at hand, and sums for the cosine of the
+ * whole. */
 typedef struct comparison {
   tl_difference *d;
   double rtol, atol;
   double dot, aa, bb;
 } comparison;
 
-/* Size of one unit in the last place relative to the number, 0 for integers. */
+/* Returns the size of one unit in the last place relative to the number: 2 to the minus number of
+ * fraction bits. 0 for integers and for types at least as fine as f32. */
 static double unit(const tl_host *t) {
   switch ((tl_dtype)t->dtype) {
   case TL_DTYPE_F16: return 0x1p-10;
@@ -96,6 +104,7 @@ static double unit(const tl_host *t) {
   }
 }
 
+/* Counts an element beyond the tolerance and keeps the worst one. */
 static void note_off(comparison *c, uint64_t i, double a, double b, double beyond) {
   if (c->d->off++ && beyond <= c->d->excess)
     return;
@@ -105,6 +114,8 @@ static void note_off(comparison *c, uint64_t i, double a, double b, double beyon
   c->d->want = b;
 }
 
+/* Compares two numbers, of which b is the reference. NaN equals NaN, and an infinity equals itself;
+ * infinities and NaN take no part in the sums. */
 static void compare_number(comparison *c, uint64_t i, double a, double b) {
   if (isnan(a) && isnan(b))
     return;
@@ -161,12 +172,14 @@ static bool same_shape(const tl_host *a, const tl_host *b) {
   return true;
 }
 
+/* Returns the largest finite absolute value of a tensor, 0 if it has none. */
 static double largest(const tl_host *t) {
   tl_numbers found;
   tl_describe(t, &found);
   return isnan(found.absmax) ? 0 : found.absmax;
 }
 
+/* Returns true if the dtypes may differ: float types, where the caller allows it. */
 static bool may_differ(const tl_host *a, const tl_host *b, bool cast) {
   return cast && tl_dtype_is_float((tl_dtype)a->dtype) && tl_dtype_is_float((tl_dtype)b->dtype);
 }
@@ -181,6 +194,9 @@ static void compare_tensors(comparison *c, const tl_host *a, const tl_host *b,
     compare_strings(c, a, b);
   } else {
     bool floats = tl_dtype_is_float((tl_dtype)a->dtype) && tl_dtype_is_float((tl_dtype)b->dtype);
+    /* The coarser of both types bounds what can be expected. units widens atol by the largest
+     * element of the tensor: where terms cancel, errors are as large as the terms and not as the
+     * sum. */
     double coarse = fmax(fmax(unit(a), unit(b)), floats ? t->unit : 0);
     c->d->unit = coarse > c->d->unit ? coarse : c->d->unit;
     c->rtol = t->by_type && coarse > t->rtol ? coarse : t->rtol;
@@ -191,7 +207,8 @@ static void compare_tensors(comparison *c, const tl_host *a, const tl_host *b,
   }
 }
 
-/* Sequences nest as deeply as readers and kernels let them, which is bounded. */
+/* Compares values of any kind. The depth of the recursion is that of the sequence, which readers
+ * and kernels bound. */
 static void compare_values(comparison *c, const tl_host *a, const tl_host *b, const tl_tolerance *t,
                            bool cast) {
   if (a->kind != b->kind) {
@@ -211,6 +228,7 @@ void tl_compare(const tl_host *got, const tl_host *want, const tl_tolerance *t, 
   *out = (tl_difference){.got = (double)NAN, .want = (double)NAN};
   comparison c = {.d = out, .rtol = t->rtol, .atol = t->atol};
   compare_values(&c, got, want, t, cast);
+  /* The square roots are taken one by one, because the product of both sums could overflow. */
   double size = sqrt(c.aa) * sqrt(c.bb);
   out->cosine = size > 0 ? c.dot / size : c.aa == c.bb ? 1 : 0;
   if (out->cosine > 1 || (c.dot == c.aa && c.dot == c.bb))

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers about values: how far two are apart, what one holds. Everything is computed in double,
- * in index order, so that it is the same on every machine. */
+/* Measures how far two values are apart, and what one value holds. Everything is computed in
+ * double, in index order, so that results are the same on every machine. */
 #ifndef TL_TOOLS_RUN_COMPARE_H
 #define TL_TOOLS_RUN_COMPARE_H
 
 #include "ir/host.h"
 
+/* What counts as equal. */
 typedef struct tl_tolerance {
   double rtol;
   double atol;
@@ -20,6 +21,7 @@ typedef struct tl_tolerance {
                     largest number: sums in another order, where terms cancel */
 } tl_tolerance;
 
+/* What a comparison found. */
 typedef struct tl_difference {
   bool equal;         /* within the tolerance */
   const char *reason; /* why nothing can be said about elements ("shapes differ"); NULL */
@@ -40,6 +42,7 @@ typedef struct tl_difference {
 void tl_compare(const tl_host *got, const tl_host *want, const tl_tolerance *t, bool cast,
                 tl_difference *out);
 
+/* What a tensor holds. */
 typedef struct tl_numbers {
   uint64_t n;
   uint64_t nan;
@@ -49,6 +52,8 @@ typedef struct tl_numbers {
 
 /* Describes a numeric tensor (complex ones as twice as many numbers); all zero for other values. */
 void tl_describe(const tl_host *t, tl_numbers *out);
+/* Returns true for a tensor of numbers or bool; strings, sequences and absent values are not
+ * numeric. */
 bool tl_is_numeric(const tl_host *t);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folders of values. */
+/* Reads folders of values, as test data of ONNX models comes. */
 #include "tools/run/data_folder.h"
 
 #include <dirent.h>
@@ -7,7 +7,7 @@
 
 #include "tools/run/inputs.h"
 
-/* One file of the folder. */
+/* One input file of a folder. */
 typedef struct data_file {
   const char *path; /* in the settings' arena: it outlives messages */
   tl_host *value;   /* owned */
@@ -26,7 +26,8 @@ static bool exists(const char *path) {
   return stat(path, &s) == 0;
 }
 
-/* "folder/stem_i.pb" or, when only that is there, "folder/stem_i.npy"; NULL when memory is out. */
+/* Returns "folder/stem_i.pb", or "folder/stem_i.npy" if only that exists; NULL if memory is out.
+ * The first candidate is returned unchecked, so that a message can name a missing file. */
 static const char *path_of(tl_evaluation *e, const char *folder, const char *stem, uint32_t i) {
   static const char *const suffixes[] = {"npy", "pb"};
   const char *path = NULL;
@@ -48,7 +49,8 @@ static tl_type_kind kind_of(const tl_module *m, tl_value_id v) {
   return (tl_type_kind)tl_type_get(m, tl_value_type(m, v))->kind;
 }
 
-/* Reads the value of v. Data that NumPy wrote before it had bf16 holds the bits as u16. */
+/* Reads the value of v. NumPy has no bf16, so data that it wrote holds the bits as u16; they are
+ * viewed as bf16 if v has that type. */
 static tl_status read_for(tl_evaluation *e, const char *path, const tl_module *m, tl_value_id v,
                           tl_host **out, tl_sv *name) {
   TL_TRY(tl_value_read(e, path, kind_of(m, v), out, name));
@@ -67,7 +69,8 @@ static bool has_default(const tl_module *m, tl_value_id v) {
   return tl_value_get(m, v)->tensor != TL_NO_TENSOR;
 }
 
-/* The inputs that files stand for by position: all of them when there are as many files. */
+/* Lists the inputs that files stand for by position. Inputs with a default are left out, unless
+ * there are as many files as inputs. */
 static tl_status list_inputs(tl_evaluation *e, const tl_module *m, uint32_t n_files,
                              tl_u32_vec *out) {
   const tl_graph *g = tl_module_main(m);
@@ -78,6 +81,7 @@ static tl_status list_inputs(tl_evaluation *e, const tl_module *m, uint32_t n_fi
   return TL_OK;
 }
 
+/* Returns the graph input of a name, TL_NO_VALUE if there is none or the name is empty. */
 static tl_value_id input_named(const tl_module *m, tl_sv name) {
   const tl_graph *g = tl_module_main(m);
   for (uint32_t i = 0; name.n && i < g->inputs.n; i++)
@@ -86,7 +90,7 @@ static tl_value_id input_named(const tl_module *m, tl_sv name) {
   return TL_NO_VALUE;
 }
 
-/* Reads the files as values of the inputs; *named: each file names another input. */
+/* Reads the files as values of the inputs. *named: each file holds the name of another input. */
 static tl_status read_files(tl_evaluation *e, const tl_module *m, const tl_u32_vec *inputs,
                             data_file_vec *files, bool *named) {
   *named = true;
@@ -109,6 +113,8 @@ static tl_status too_many(const tl_evaluation *e, const char *folder, uint32_t n
                  n_files, n_inputs);
 }
 
+/* Reads all files and puts each value at the position of its input. Names decide only if all files
+ * have one; a mixture of both rules could give two values to one input. */
 static tl_status place_inputs(tl_evaluation *e, const char *folder, const tl_module *m,
                               data_file_vec *files, tl_u32_vec *inputs, tl_host_vec *out) {
   bool named;
@@ -126,7 +132,7 @@ static tl_status place_inputs(tl_evaluation *e, const char *folder, const tl_mod
   return TL_OK;
 }
 
-/* N of "input_N.pb" or "input_N.npy"; false for any other name. */
+/* Reads N of "input_N.pb" or "input_N.npy". False for any other name. */
 static bool input_number(tl_sv name, uint32_t *out) {
   static const char stem[] = "input_";
   uint64_t number;
@@ -145,8 +151,8 @@ static int compare_numbers(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The numbers of the input files, ascending. Data of old models has gaps where an input was an
- * initializer. False when memory is out. */
+/* Lists the numbers of the input files in ascending order. Data of old models has gaps where an
+ * input was an initializer. False if memory is out. */
 static bool list_numbers(const char *folder, tl_u32_vec *out) {
   bool ok = true;
   uint32_t number, n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Single elements of tensors. */
+/* Sets single elements of tensors. */
 #include "tools/run/elements.h"
 
 tl_host *tl_zeros(tl_host_heap *h, tl_dtype dtype, int rank, const int64_t *dims) {
@@ -10,6 +10,7 @@ tl_host *tl_zeros(tl_host_heap *h, tl_dtype dtype, int rank, const int64_t *dims
 }
 
 void tl_put_float(tl_host *t, uint64_t i, double v) {
+  /* f64 and f16 are rounded once, from double; the other types are rounded from f32. */
   float narrow = (float)v;
   if (t->dtype == TL_DTYPE_F64)
     ((double *)t->data)[i] = v;
@@ -19,7 +20,7 @@ void tl_put_float(tl_host *t, uint64_t i, double v) {
     tl_host_from_f32((tl_dtype)t->dtype, &narrow, t->data, i, 1, true);
 }
 
-/* Types below a byte lie packed, the first at the low end. */
+/* Sets an element of a type below a byte. Such elements are packed, the first at the low end. */
 static void put_packed(tl_host *t, unsigned bits, uint64_t i, int64_t v) {
   uint8_t *byte = (uint8_t *)t->data + i * bits / 8;
   unsigned shift = (unsigned)(i * bits % 8), mask = ((1u << bits) - 1) << shift;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Single elements of tensors that the tools make, whatever their dtype. */
+/* Sets single elements of tensors that the tools make, whatever their dtype. */
 #ifndef TL_TOOLS_RUN_ELEMENTS_H
 #define TL_TOOLS_RUN_ELEMENTS_H
 
 #include "ir/host.h"
 
-/* A new tensor of numbers or bool, all zero; NULL as tl_host_new has it. */
+/* Returns a new tensor of numbers or bool, all zero. The caller releases it. NULL if it does not
+ * fit into the limit of the heap. */
 tl_host *tl_zeros(tl_host_heap *h, tl_dtype dtype, int rank, const int64_t *dims);
-/* Sets element i of a float tensor, rounded; of an integer or bool tensor, truncated to its width
- * (bool: whether it is not zero). */
+/* Set element i: of a float tensor, rounded; of an integer or bool tensor, truncated to its width
+ * (bool: true if v is not zero). */
 void tl_put_float(tl_host *t, uint64_t i, double v);
 void tl_put_int(tl_host *t, uint64_t i, int64_t v);
 

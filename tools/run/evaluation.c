@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What run and verify share. */
+/* Holds what run and verify share: options of the evaluator, models that are ready, lists of
+ * values. */
 #include "tools/run/evaluation.h"
 
 #include "ir/infer/infer.h"
 #include "tools/convert/pipeline.h"
 
+/* Reads --memory-limit in bytes; 0 means no limit. */
 static tl_status read_limit(tl_cli *cli, uint64_t *limit) {
   const char *text = tl_cli_get(cli, TL_OPTION_MEMORY_LIMIT);
   *limit = 0;
@@ -46,7 +48,7 @@ void tl_evaluation_release(tl_evaluation *e) {
   tl_host_heap_release(&e->heap);
 }
 
-/* Canonical passes, then those of AIR, as convert does. */
+/* Runs canonical passes, then those of AIR, as convert does. */
 static tl_status lower(tl_cli *cli, tl_module *m) {
   TL_TRY(tl_cli_run(cli, m, TL_STAGE_FIRST, NULL));
   return tl_cli_run_npu(cli, m, NULL);

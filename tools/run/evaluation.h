@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What run and verify share: options of the evaluator, models ready to be evaluated, lists of
+/* Holds what run and verify share: options of the evaluator, models ready to be evaluated, lists of
  * values. */
 #ifndef TL_TOOLS_RUN_EVALUATION_H
 #define TL_TOOLS_RUN_EVALUATION_H
@@ -9,6 +9,7 @@
 
 TL_VEC(tl_host_vec, tl_host *);
 
+/* State of evaluating models for one command. */
 typedef struct tl_evaluation {
   tl_cli *cli;
   tl_module *store; /* owned; keeps files and text of values that were read */
@@ -19,15 +20,17 @@ typedef struct tl_evaluation {
 
 /* Reads the options. What was made until a failure is released by tl_evaluation_release. */
 tl_status tl_evaluation_init(tl_evaluation *e, tl_cli *cli) TL_NODISCARD;
+/* Releases the heap, the pool and the store; values that view them must be released before. */
 void tl_evaluation_release(tl_evaluation *e);
 
 /* Loads a model, infers its types, which kernels rely on, and replaces tl:: and npu:: ops by what
  * they mean. */
 tl_status tl_evaluation_load(tl_evaluation *e, const char *path, tl_module **out) TL_NODISCARD;
-/* The same, of the model's NPU form: it goes through the passes of AIR output first. */
+/* Loads a model like tl_evaluation_load, but runs the passes of AIR output first, so that its NPU
+ * form is evaluated. */
 tl_status tl_evaluation_load_npu(tl_evaluation *e, const char *path, tl_module **out) TL_NODISCARD;
-/* Evaluates the main graph. inputs: one a graph input, NULL for its default. Pushes the outputs,
- * which may view the module: release them first. */
+/* Evaluates the main graph. inputs: one for each graph input, NULL for its default. Pushes the
+ * outputs, which may view the module: the caller releases them before it destroys the module. */
 tl_status tl_evaluation_run(tl_evaluation *e, tl_module *m, const tl_host_vec *inputs,
                             tl_host_vec *outputs) TL_NODISCARD;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inputs of a run. */
+/* Makes the inputs of a run, from --input and random values. */
 #include "tools/run/inputs.h"
 
 #include "frontend/npy/npy.h"
@@ -11,6 +11,7 @@
 #include "tools/run/random_values.h"
 #include "tools/run/value_text.h"
 
+/* Edit distance from which another name is no longer a likely typo. */
 enum { GOOD_GUESS = 3 };
 
 static tl_location at_input(tl_evaluation *e) {
@@ -29,6 +30,7 @@ tl_status tl_value_read(tl_evaluation *e, const char *path, tl_type_kind kind, t
 
 /* ---- does a value fit? ---------------------------------------------------------------------- */
 
+/* Returns true if the value has the static dims of the type; other dims may have any size. */
 static bool same_dims(const tl_type *t, const tl_host *v) {
   if (t->rank < 0)
     return true;
@@ -40,7 +42,8 @@ static bool same_dims(const tl_type *t, const tl_host *v) {
   return true;
 }
 
-/* Types nest as deeply as the importer lets them, which is bounded. */
+/* Returns true if a value has the type. dims: sizes must fit, too. The depth of the recursion is
+ * that of the type, which the importer bounds. */
 static bool has_type(const tl_module *m, tl_type_id id, const tl_host *v, bool dims) {
   const tl_type *t = tl_type_get(m, id);
   if (v->kind == TL_HOST_NONE)
@@ -55,6 +58,7 @@ static bool has_type(const tl_module *m, tl_type_id id, const tl_host *v, bool d
   return same;
 }
 
+/* Reports a value that does not have the type of its input. */
 static tl_status check_fits(tl_evaluation *e, const tl_module *m, tl_value_id input,
                             const tl_host *v, bool dims) {
   if (has_type(m, tl_value_type(m, input), v, dims))
@@ -83,7 +87,8 @@ static tl_value_id input_named(const tl_module *m, tl_sv name) {
   return TL_NO_VALUE;
 }
 
-/* Splits "NAME=SOURCE" where NAME is an input: names and paths may contain '='. */
+/* Splits "NAME=SOURCE" at the first '=' behind the name of an input: names and paths may contain
+ * '='. */
 static tl_value_id split_input(const tl_module *m, const char *text, const char **source) {
   for (const char *p = strchr(text, '='); p; p = strchr(p + 1, '=')) {
     tl_value_id v = input_named(m, (tl_sv){text, (size_t)(p - text)});
@@ -95,6 +100,7 @@ static tl_value_id split_input(const tl_module *m, const char *text, const char 
   return TL_NO_VALUE;
 }
 
+/* Reports an --input that names neither an input nor a folder. */
 static tl_status unknown_input(tl_evaluation *e, const tl_module *m, const char *text) {
   const tl_graph *g = tl_module_main(m);
   const char *equals = strchr(text, '=');
@@ -119,7 +125,7 @@ static tl_status unknown_input(tl_evaluation *e, const tl_module *m, const char 
                  "the model has no input '%.*s'\v'tailor info' lists the inputs", TL_SV_ARG(name));
 }
 
-/* The seed in "random" or "random:SEED"; false: something else. */
+/* Returns true for "random" or "random:SEED". *bad: the seed is no number. */
 static bool is_random(const tl_evaluation *e, const char *source, uint64_t *seed, bool *bad) {
   *seed = e->options.seed;
   *bad = false;
@@ -131,6 +137,7 @@ static bool is_random(const tl_evaluation *e, const char *source, uint64_t *seed
   return true;
 }
 
+/* Reads or makes the value of one input, which replaces an earlier one. */
 static tl_status take_source(tl_evaluation *e, const tl_module *m, tl_value_id input,
                              const char *source, bool *assumed, tl_host **slot) {
   uint64_t seed;
@@ -149,6 +156,7 @@ static tl_status take_source(tl_evaluation *e, const tl_module *m, tl_value_id i
   return TL_OK;
 }
 
+/* Takes the values of a folder; they replace earlier ones. */
 static tl_status take_folder(tl_evaluation *e, const tl_module *m, const char *path,
                              tl_host_vec *out) {
   tl_host_vec values = {0};
@@ -163,6 +171,7 @@ static tl_status take_folder(tl_evaluation *e, const tl_module *m, const char *p
   return status;
 }
 
+/* Applies all --input in order, so that a later one replaces an earlier one. */
 static tl_status take_options(tl_evaluation *e, const tl_module *m, tl_host_vec *out,
                               bool *assumed) {
   for (uint32_t i = 0; i < e->cli->inputs.n; i++) {
@@ -178,6 +187,7 @@ static tl_status take_options(tl_evaluation *e, const tl_module *m, tl_host_vec 
   return TL_OK;
 }
 
+/* Returns true if the model does not declare the type of an input. */
 static bool lacks_type(const tl_module *m, tl_value_id input) {
   const tl_type *t = tl_type_get(m, tl_value_type(m, input));
   return t->kind == TL_KIND_UNKNOWN || (t->kind == TL_KIND_TENSOR && t->dtype == TL_DTYPE_NONE);
@@ -201,6 +211,7 @@ tl_status tl_inputs_check(tl_evaluation *e, tl_module *m, const tl_host_vec *val
   return learned ? tl_infer_module(m) : TL_OK;
 }
 
+/* Makes random values for inputs that have neither a value nor a default. */
 static tl_status make_rest(tl_evaluation *e, const tl_module *m, tl_host_vec *out, uint32_t *made,
                            bool *assumed) {
   const tl_graph *g = tl_module_main(m);
@@ -214,6 +225,7 @@ static tl_status make_rest(tl_evaluation *e, const tl_module *m, tl_host_vec *ou
   return TL_OK;
 }
 
+/* Pushes one NULL for each graph input. */
 static tl_status make_room(tl_evaluation *e, const tl_module *m, tl_host_vec *out) {
   for (uint32_t i = 0; i < tl_module_main(m)->inputs.n; i++)
     if (!tl_host_vec_push(out, NULL))
@@ -239,7 +251,7 @@ tl_status tl_inputs_settle(tl_evaluation *e, tl_module *m, tl_host_vec *out, tl_
 
 /* ---- the second model ----------------------------------------------------------------------- */
 
-/* Elements as another numeric type: integers from integers exactly. */
+/* Converts elements to another numeric type; integers to integers exactly. */
 static void convert(const tl_host *from, tl_host *to) {
   bool is_float = tl_dtype_is_float((tl_dtype)to->dtype);
   for (uint64_t i = 0; i < from->n; i++) {
@@ -254,6 +266,8 @@ static bool is_real(tl_dtype d) {
   return tl_dtype_is_float(d) || tl_dtype_is_integer(d) || d == TL_DTYPE_BOOL;
 }
 
+/* Returns a value for an input of another model, converted if the dtypes differ. Values are not
+ * changed once made, so a shared one may lose its const. */
 static tl_status adapt(tl_evaluation *e, const tl_module *to, tl_value_id input, const tl_host *v,
                        tl_host **out) {
   tl_dtype wants = tl_type_dtype(to, tl_value_type(to, input));
@@ -269,7 +283,8 @@ static tl_status adapt(tl_evaluation *e, const tl_module *to, tl_value_id input,
   return TL_OK;
 }
 
-/* Input of the first model that stands for input i of the second; UINT32_MAX: none. */
+/* Returns the input of the first model that stands for input i of the second, by name, else by
+ * position if both have as many inputs; UINT32_MAX: none. */
 static uint32_t counterpart(const tl_module *from, const tl_module *to, uint32_t i) {
   const tl_graph *a = tl_module_main(from), *b = tl_module_main(to);
   tl_value_id v = input_named(from, tl_value_name(to, b->inputs.at[i]));

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inputs of a run: what --input says, random values for the rest. */
+/* Makes the inputs of a run: what --input says, and random values for the rest. */
 #ifndef TL_TOOLS_RUN_INPUTS_H
 #define TL_TOOLS_RUN_INPUTS_H
 
 #include "tools/run/evaluation.h"
 
-/* One entry a graph input; NULL: its default. Values have the type that the model declares. *note
- * receives what the summary should say: which inputs are random, which dims were taken to be 1. */
+/* Makes one entry for each graph input; NULL means its default. Values have the type that the model
+ * declares. *note receives what the summary should say: which inputs are random, and which dims
+ * were taken to be 1. The caller releases the values, also after an error. */
 tl_status tl_inputs_settle(tl_evaluation *e, tl_module *m, tl_host_vec *out,
                            tl_buf *note) TL_NODISCARD;
 
-/* Inputs for a second model that computes the same: by name, else by position when there are as
- * many. Numbers are converted where the element types differ. */
+/* Makes inputs for a second model that computes the same: by name, else by position if there are as
+ * many inputs. Numbers are converted where the element types differ. TL_INVALID_ARGUMENT if an
+ * input has no counterpart and no default. */
 tl_status tl_inputs_adapt(tl_evaluation *e, const tl_module *from, const tl_host_vec *values,
                           tl_module *to, tl_host_vec *out) TL_NODISCARD;
 
@@ -21,7 +23,8 @@ tl_status tl_inputs_adapt(tl_evaluation *e, const tl_module *from, const tl_host
 tl_status tl_inputs_check(tl_evaluation *e, tl_module *m, const tl_host_vec *values,
                           bool dims) TL_NODISCARD;
 
-/* Reads a value from a .npy file, or from a protobuf message of the kind. *name may be NULL. */
+/* Reads a value from a .npy file, or from a protobuf message of the kind. *name receives the name
+ * in the message, "" for .npy; name may be NULL. */
 tl_status tl_value_read(tl_evaluation *e, const char *path, tl_type_kind kind, tl_host **out,
                         tl_sv *name) TL_NODISCARD;
 

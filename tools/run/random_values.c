@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random inputs. */
+/* Makes random inputs and reads the sizes of their dims. */
 #include "tools/run/random_values.h"
 
 #include "support/hash.h"
 #include "tools/run/elements.h"
 
+/* Edit distance from which another name is no longer a likely typo. */
 enum { GOOD_GUESS = 3 };
 
 /* ---- dims ----------------------------------------------------------------------------------- */
@@ -23,7 +24,7 @@ static bool split_dim(const char *text, tl_sv *name, int64_t *size) {
   return tl_parse_i64(tl_sv_trim(tl_sv_from(equals + 1)), size) && *size >= 0;
 }
 
-/* Size that --dim gives a symbol, the last one that does; false: none. */
+/* Finds the size that the last --dim gives a symbol; false if there is none. */
 static bool given_size(const tl_evaluation *e, tl_sv symbol, int64_t *size) {
   for (uint32_t i = e->cli->dims.n; i > 0; i--) {
     tl_sv name;
@@ -36,7 +37,7 @@ static bool given_size(const tl_evaluation *e, tl_sv symbol, int64_t *size) {
   return false;
 }
 
-/* Whether an input of the model has the symbol; *nearest: one that is spelled almost so. */
+/* Returns true if an input of the model has the symbol. *nearest: one that is spelled almost so. */
 static bool has_symbol(const tl_module *m, tl_sv name, tl_sv *nearest) {
   const tl_graph *g = tl_module_main(m);
   size_t best = GOOD_GUESS;
@@ -78,6 +79,7 @@ tl_status tl_check_dims(tl_evaluation *e, const tl_module *m) {
   return TL_OK;
 }
 
+/* Returns the size of a dim; an unknown one without --dim is 1. */
 static int64_t choose_size(const tl_evaluation *e, const tl_module *m, tl_dim d, bool *assumed) {
   int64_t size = 1;
   if (tl_dim_is_static(d))
@@ -89,6 +91,8 @@ static int64_t choose_size(const tl_evaluation *e, const tl_module *m, tl_dim d,
 
 /* ---- elements ------------------------------------------------------------------------------- */
 
+/* Returns a number in [-1, 1): 24 random bits in steps of 2^-23, which f32 holds exactly, so that a
+ * model gets the same numbers in f32 and f64. */
 static double fraction_at(uint64_t key, uint64_t i) {
   return (double)(tl_random_bits(key, i) >> 40) * 0x1p-23 - 1;
 }
@@ -102,6 +106,7 @@ static void fill_complex(tl_host *t, uint64_t key) {
   }
 }
 
+/* Fills a tensor. The top bit makes integers 0 or 1. */
 static void fill(tl_host *t, uint64_t key) {
   tl_dtype d = (tl_dtype)t->dtype;
   for (uint64_t i = 0; i < t->n; i++) {
@@ -114,6 +119,7 @@ static void fill(tl_host *t, uint64_t key) {
   }
 }
 
+/* Reports an input for which no random value can be made. */
 static tl_status needs_value(tl_evaluation *e, const tl_module *m, tl_value_id v,
                              const char *reason) {
   tl_sv name = tl_value_name(m, v);
@@ -122,6 +128,7 @@ static tl_status needs_value(tl_evaluation *e, const tl_module *m, tl_value_id v
                  reason, TL_SV_ARG(name));
 }
 
+/* Makes a tensor of the input's type, with zeros. */
 static tl_status make_tensor(tl_evaluation *e, const tl_module *m, tl_value_id v, bool *assumed,
                              tl_host **out) {
   const tl_type *t = tl_type_get(m, tl_value_type(m, v));
@@ -144,6 +151,8 @@ static tl_status make_tensor(tl_evaluation *e, const tl_module *m, tl_value_id v
 tl_status tl_random_value(tl_evaluation *e, const tl_module *m, tl_value_id input, uint64_t seed,
                           tl_host **out, bool *assumed) {
   tl_sv name = tl_value_name(m, input);
+  /* The name is a part of the key, so that two inputs of one type differ, and that a value does not
+   * change if other inputs are added. */
   uint64_t key = tl_hash_bytes(name.p, name.n, seed);
   TL_TRY(make_tensor(e, m, input, assumed, out));
   tl_dtype d = (tl_dtype)(*out)->dtype;

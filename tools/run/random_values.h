@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that stand in for inputs nobody gave. */
+/* Makes values for inputs that nobody gave. */
 #ifndef TL_TOOLS_RUN_RANDOM_VALUES_H
 #define TL_TOOLS_RUN_RANDOM_VALUES_H
 
 #include "tools/run/evaluation.h"
 
-/* A tensor of the input's type. Floats are uniform in [-1, 1), integers 0 or 1, since they are
- * often indices, bool alternates from true. A dim that is a symbol is what --dim says, else 1.
- * Elements depend on the seed, the name of the input and their position alone. *assumed: a dim was
- * taken to be 1. Errors: the input is no tensor, or has no known rank or element type. */
+/* Makes a tensor of the input's type. Floats are uniform in [-1, 1). Integers are 0 or 1, since
+ * they are often indices. bool alternates from true. A dim that is a symbol has the size that --dim
+ * gives, else 1. Elements depend only on the seed, the name of the input and their position.
+ * *assumed: a dim was taken to be 1; it is not cleared. The caller releases *out. Errors: the input
+ * is no tensor, or has no known rank or element type; TL_LIMIT. */
 tl_status tl_random_value(tl_evaluation *e, const tl_module *m, tl_value_id input, uint64_t seed,
                           tl_host **out, bool *assumed) TL_NODISCARD;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges of all tensors of a run. */
+/* Collects ranges of all tensors of a run and writes them as JSON. */
 #include "tools/run/ranges.h"
 
 #include "tools/run/value_text.h"
@@ -15,7 +15,7 @@ void tl_ranges_release(tl_ranges *r) {
   tl_u32_vec_release(&r->seen);
 }
 
-/* Adds b to a. Either may have no finite element, whose numbers then are NaN. */
+/* Merges b into a. Either may have no finite element; its numbers then are NaN and are ignored. */
 static void merge(tl_numbers *a, const tl_numbers *b) {
   double finite_a = (double)(a->n - a->nan - a->inf), finite_b = (double)(b->n - b->nan - b->inf);
   tl_numbers sum = finite_a > 0 ? *a : *b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tailor run: evaluates a model. */
+/* Implements tailor run, which evaluates a model. */
 #include "backend/value/value.h"
 #include "support/json_writer.h"
 #include "tools/convert/summary.h"
@@ -10,6 +10,7 @@
 #include "tools/run/value_files.h"
 #include "tools/run/value_text.h"
 
+/* State of the command. All parts may be zero, so that one path releases everything. */
 typedef struct run {
   tl_evaluation e;
   tl_cli *cli;
@@ -26,7 +27,8 @@ typedef struct run {
 
 /* ---- while it runs -------------------------------------------------------------------------- */
 
-/* Values of bodies come and go with each iteration: those of the main graph are written. */
+/* Writes a value of the main graph into the folder of dumps. Values of bodies are left out: each
+ * iteration would overwrite them. */
 static tl_status dump(run *r, const tl_module *m, tl_value_id v, const tl_host *value) {
   tl_sv name = tl_value_name(m, v);
   if (tl_value_graph(m, v) != tl_module_main(m)->id)
@@ -42,6 +44,7 @@ static tl_status dump(run *r, const tl_module *m, tl_value_id v, const tl_host *
                               value);
 }
 
+/* The evaluator calls this for each value when it is made. */
 static tl_status watch(void *user, const tl_module *m, tl_value_id v, const tl_host *value) {
   run *r = user;
   if (tl_cli_has(r->cli, TL_OPTION_RECORD_RANGES))
@@ -51,6 +54,7 @@ static tl_status watch(void *user, const tl_module *m, tl_value_id v, const tl_h
 
 /* ---- what is written ------------------------------------------------------------------------ */
 
+/* Writes the index of dumped tensors, which maps file names to tensor names. */
 static tl_status write_index(run *r) {
   tl_buf path;
   tl_buf_init(&path);
@@ -74,6 +78,7 @@ static tl_status write_ranges(run *r) {
   return status;
 }
 
+/* Writes inputs and outputs, the index of dumps, and ranges, where options ask for them. */
 static tl_status write_files(run *r) {
   const char *suffix = tl_cli_get(r->cli, TL_OPTION_FORMAT);
   if (tl_cli_has(r->cli, TL_OPTION_RUN_OUTPUT)) {
@@ -94,6 +99,8 @@ static tl_sv output_name(const run *r, uint32_t i) {
   return tl_value_name(r->m, tl_graph_output(r->m, tl_module_main(r->m), i));
 }
 
+/* Adds one row to the table of outputs. A tensor without finite elements has '-' for its
+ * numbers. */
 static void add_row(tl_table *t, tl_sv name, const tl_host *v) {
   tl_numbers n;
   tl_describe(v, &n);
@@ -160,6 +167,8 @@ static tl_status print(run *r) {
 
 /* ---- driver --------------------------------------------------------------------------------- */
 
+/* Refuses options that another runtime cannot honour, and a folder that would mix dumps with
+ * outputs. */
 static tl_status check_options(tl_cli *cli) {
   static const tl_option_id inner[] = {TL_OPTION_DUMP_TENSORS, TL_OPTION_RECORD_RANGES,
                                        TL_OPTION_EMULATE, TL_OPTION_EXACT};
@@ -180,6 +189,7 @@ static tl_status check_options(tl_cli *cli) {
   return TL_OK;
 }
 
+/* Evaluates the model here or in another runtime, and measures the time. */
 static tl_status evaluate(run *r) {
   uint64_t start = tl_now_ns();
   tl_status status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hands a model to another runtime. No shell is involved: the command is split at blanks. */
+/* Hands a model to another runtime in a process of its own. No shell is involved: the command is
+ * split at blanks. */
 #include "tools/run/runner.h"
 
 #include <dirent.h>
@@ -17,6 +18,7 @@ extern char **environ;
 
 TL_VEC(arg_vec, char *);
 
+/* Paths of one run; all are in the arena of the settings. */
 typedef struct runner {
   tl_evaluation *e;
   const char *folder; /* settings' arena */
@@ -31,6 +33,7 @@ static tl_location at_runner(const runner *r) {
 
 /* ---- the folder ----------------------------------------------------------------------------- */
 
+/* Returns "folder/name", or NULL if memory is out. */
 static const char *below(runner *r, const char *folder, const char *name) {
   tl_buf b;
   tl_buf_init(&b);
@@ -40,6 +43,8 @@ static const char *below(runner *r, const char *folder, const char *name) {
   return path;
 }
 
+/* Creates the temporary folder and its folder of outputs. mkdtemp chooses a name that no other
+ * process has, and lets only this user enter. */
 static tl_status make_folder(runner *r) {
   const char *base = getenv("TMPDIR");
   char *path = (char *)(uintptr_t)below(r, base && *base ? base : "/tmp", "tailor-XXXXXX");
@@ -55,7 +60,7 @@ static tl_status make_folder(runner *r) {
                                  : tl_fail_memory(&r->e->cli->diag, TL_NOWHERE);
 }
 
-/* Removes a folder that holds files only; runners have no reason to make folders. */
+/* Removes a folder that holds only files; runners have no reason to make folders. */
 static void remove_files(const char *folder) {
   DIR *d = opendir(folder);
   for (const struct dirent *entry; d && (entry = readdir(d));)
@@ -92,7 +97,8 @@ static tl_status make_arguments(runner *r, char *command, arg_vec *argv) {
   return TL_OK;
 }
 
-/* The signals that we ignore are none of the runner's business. */
+/* Starts the runner. SIGPIPE and SIGXFSZ, which this tool ignores, get their default again, because
+ * an ignored signal stays ignored in a new program. */
 static int spawn(const arg_vec *argv, const posix_spawn_file_actions_t *actions, pid_t *pid) {
   posix_spawnattr_t attributes;
   sigset_t ignored;
@@ -126,6 +132,8 @@ static tl_status start(runner *r, const arg_vec *argv, pid_t *pid) {
                  strerror(problem));
 }
 
+/* Waits for the runner. A signal to this process ends the wait early; the runner is then asked once
+ * to stop, and waited for, so that it writes into no removed folder. */
 static tl_status wait_for(runner *r, const char *name, pid_t pid) {
   int how;
   bool told = false;
@@ -163,7 +171,8 @@ static tl_status call(runner *r) {
 
 /* ---- model, inputs, outputs ----------------------------------------------------------------- */
 
-/* A runtime reads ONNX: other models are written as such, beside nothing of the user's. */
+/* Makes sure that the model is an ONNX file. Another form is written as ONNX into the temporary
+ * folder. */
 static tl_status prepare_model(runner *r, const char *path, tl_module *m) {
   r->model = path;
   if (tl_sv_ends_with(tl_sv_from(path), ".onnx"))
@@ -175,6 +184,7 @@ static tl_status prepare_model(runner *r, const char *path, tl_module *m) {
                   : tl_fail_memory(&r->e->cli->diag, TL_NOWHERE);
 }
 
+/* Writes the inputs with a journal of their own, because the runner needs the files now. */
 static tl_status write_inputs(runner *r, const tl_module *m, const tl_host_vec *inputs) {
   tl_value_files files;
   tl_changes changes = {0}; /* the runner wants them now */
@@ -189,6 +199,7 @@ static tl_status write_inputs(runner *r, const tl_module *m, const tl_host_vec *
   return status;
 }
 
+/* Reads the outputs; each must be there. */
 static tl_status read_outputs(runner *r, const tl_module *m, tl_host_vec *outputs) {
   const tl_graph *g = tl_module_main(m);
   TL_TRY(tl_folder_outputs(r->e, r->outputs, m, outputs));

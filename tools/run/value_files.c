@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes values into a folder. */
+/* Writes values into folders, with file names that no two tensors share. */
 #include "tools/run/value_files.h"
 
 #include "backend/value/value.h"
 
+/* Bytes of a tensor's name that a file name keeps; file systems allow 255 with suffixes. */
 enum { LONGEST_NAME = 120 };
 
 void tl_value_files_init(tl_value_files *f, tl_cli *cli) {
@@ -31,6 +32,7 @@ static const char *join(tl_value_files *f, const char *folder, const char *name)
   return path;
 }
 
+/* Writes a value in the format of the suffix. .npy cannot hold all values. */
 static tl_status emit(tl_value_files *f, const char *path, const tl_module *m, tl_value_id v,
                       const tl_host *value, tl_writer *w) {
   bool optional = tl_type_get(m, tl_value_type(m, v))->kind == TL_KIND_OPTIONAL;
@@ -44,7 +46,7 @@ static tl_status emit(tl_value_files *f, const char *path, const tl_module *m, t
                  TL_SV_ARG(tl_value_name(m, v)), obstacle);
 }
 
-/* Commits when status is TL_OK, else discards. */
+/* Commits the file to the journal if status is TL_OK, else discards it. */
 static tl_status end_file(tl_value_files *f, tl_writer *w, tl_status status) {
   if (status == TL_OK)
     return tl_changes_commit(f->changes, &f->cli->diag, w);
@@ -62,6 +64,7 @@ tl_status tl_value_files_write(tl_value_files *f, const char *folder, const char
   return end_file(f, w, emit(f, path, m, v, value, w));
 }
 
+/* Writes one file of a series. */
 static tl_status write_numbered(tl_value_files *f, tl_value_series series, uint32_t number,
                                 const tl_module *m, tl_value_id v, const tl_host *value) {
   tl_buf name;
@@ -103,12 +106,14 @@ static bool is_plain(char c) {
 
 static void add_plain(tl_buf *out, tl_sv tensor) {
   for (size_t i = 0; i < tensor.n && i < LONGEST_NAME; i++) {
+    /* A leading '.' would hide the file. */
     bool keep = is_plain(tensor.p[i]) && (i || tensor.p[i] != '.');
     tl_buf_add_char(out, keep ? tensor.p[i] : '_');
   }
 }
 
-/* Symbol of the text, case aside; TL_NO_SYMBOL when memory is out. */
+/* Returns a symbol of the text in lower case, because some file systems ignore case; TL_NO_SYMBOL
+ * if memory is out. */
 static tl_symbol fold_case(tl_value_files *f, tl_sv text) {
   char *lower = tl_arena_copy(&f->arena, text.p ? text.p : "", text.n);
   for (size_t i = 0; lower && i < text.n; i++)
@@ -117,8 +122,8 @@ static tl_symbol fold_case(tl_value_files *f, tl_sv text) {
   return lower ? tl_intern_view(&f->taken, (tl_sv){lower, text.n}) : TL_NO_SYMBOL;
 }
 
-/* How often the plain form was used, this time included; 0 when memory is out. '~' is not plain, so
- * that a number behind it makes no name that another tensor could have. */
+/* Returns how often the plain form was used, this time included; 0 if memory is out. '~' is not
+ * plain, so a number behind it makes no name that another tensor could have. */
 static uint32_t count_use(tl_value_files *f, tl_sv plain) {
   uint32_t n = 0;
   tl_symbol s = fold_case(f, plain);

@@ -15,8 +15,9 @@ typedef struct tl_value_files {
   bool has_names;
 } tl_value_files;
 
+/* Prepares writing; files go into the journal of the command. */
 void tl_value_files_init(tl_value_files *f, tl_cli *cli);
-/* The files themselves are in the journal. */
+/* Releases names. The files themselves belong to the journal. */
 void tl_value_files_release(tl_value_files *f);
 
 /* Creates the folder unless it exists. */
@@ -26,22 +27,24 @@ tl_status tl_value_files_folder(tl_value_files *f, const char *folder) TL_NODISC
 tl_status tl_value_files_write(tl_value_files *f, const char *folder, const char *name,
                                const tl_module *m, tl_value_id v,
                                const tl_host *value) TL_NODISCARD;
-/* Files folder/stem_N.suffix; suffix: "pb" or "npy". */
+/* A series of files folder/stem_N.suffix; suffix: "pb" or "npy". */
 typedef struct tl_value_series {
   const char *folder;
   const char *stem;
   const char *suffix;
 } tl_value_series;
 
-/* Writes input_N and output_N of a run. */
+/* Writes values of the graph's inputs or outputs as a series. NULL entries are skipped, and numbers
+ * have no gaps. */
 tl_status tl_value_files_series(tl_value_files *f, tl_value_series series, const tl_module *m,
                                 bool outputs, const tl_host_vec *values) TL_NODISCARD;
-/* Writes text to a file. */
+/* Writes text to a file; fails if the text lacks memory. */
 tl_status tl_value_files_text(tl_value_files *f, const char *path, tl_buf *text) TL_NODISCARD;
 
-/* File name for a tensor, no two the same in one run: letters, digits, '.', '-' and '_' of its name
- * stay, any other byte becomes '_', a leading '.' too; 120 bytes at most. When the result is taken,
- * also by a name that differs in case alone, "~2", "~3" ... follow. NULL when memory is out. */
+/* Returns a file name for a tensor, no two the same in one run. Letters, digits, '.', '-' and '_'
+ * of its name stay; any other byte becomes '_', and so does a leading '.'. At most 120 bytes of the
+ * name are used. If the result is taken, also by a name that differs only in case, "~2", "~3" ...
+ * follow. The name is in f->arena; NULL if memory is out. */
 const char *tl_value_files_name(tl_value_files *f, tl_sv tensor, const char *suffix);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text about values for people. */
+/* Writes text about values for people. */
 #include "tools/run/value_text.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ void tl_add_short(tl_buf *out, double v) {
     tl_buf_add_z(out, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
     return;
   }
-  /* the tool never calls setlocale, so the point is a point */
+  /* The tool never calls setlocale, so the decimal point is '.'. 0.0 replaces a negative zero. */
   int n = snprintf(text, sizeof text, "%.4g", v == 0 ? 0.0 : v);
   tl_buf_add(out, text, n > 0 ? (size_t)n : 0);
 }
@@ -40,11 +40,13 @@ void tl_table_add(tl_table *t, const char *text) {
   tl_table_cell(t);
 }
 
+/* Returns cell i; cells lie one after the other in t->text. */
 static tl_sv cell(const tl_table *t, uint32_t i) {
   uint32_t begin = i ? t->ends.at[i - 1] : 0;
   return (tl_sv){t->text.p + begin, t->ends.at[i] - begin};
 }
 
+/* Returns the width of a column in bytes. */
 static size_t width_of(const tl_table *t, uint32_t column) {
   size_t width = 0;
   for (uint32_t i = column; i < t->ends.n; i += t->columns)

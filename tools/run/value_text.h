@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text about values for people: types, numbers that line up. */
+/* Writes text about values for people: types, and numbers in columns. */
 #ifndef TL_TOOLS_RUN_VALUE_TEXT_H
 #define TL_TOOLS_RUN_VALUE_TEXT_H
 
@@ -20,8 +20,9 @@ typedef struct tl_table {
   uint32_t columns;
 } tl_table;
 
+/* Ends the cell that was written into t->text. */
 void tl_table_cell(tl_table *t);
-/* A cell of plain text. */
+/* Adds a cell of plain text. */
 void tl_table_add(tl_table *t, const char *text);
 /* Adds the rows, columns two blanks apart, and releases the table. */
 void tl_table_print(tl_buf *out, tl_table *t);
