@@ -6,9 +6,9 @@
 #ifndef TL_BACKEND_AIR_AIR_H
 #define TL_BACKEND_AIR_AIR_H
 
-#include "backend/air/emit.h"
 #include "backend/air/encode.h"
 #include "backend/air/names.h"
+#include "backend/air/save_options.h"
 
 typedef enum tl_ge_format { TL_GE_ND, TL_GE_NCHW, TL_GE_NCDHW, TL_N_GE_FORMATS } tl_ge_format;
 

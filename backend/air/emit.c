@@ -3,6 +3,7 @@
  * Protobuf puts the length of a message before its contents, so sizes must be known first. Each
  * sweep encodes every node anew; only sizes are kept between the two, which bounds memory. */
 #include "backend/air/air.h"
+#include "backend/air/emit.h"
 #include "backend/data.h"
 #include "support/pages.h"
 

@@ -4,8 +4,9 @@
 #ifndef TL_FRONTEND_CONFIG_FUSION_DRAFT_H
 #define TL_FRONTEND_CONFIG_FUSION_DRAFT_H
 
-#include "frontend/config/fusion_switch.h"
 #include "frontend/config/json.h"
+#include "ir/options/fusion_config.h"
+#include "support/arena.h"
 
 TL_VEC(tl_fusion_entry_vec, tl_fusion_entry);
 

@@ -2,6 +2,7 @@
 /* Reads fusion passes from the command line: --optimization-switch as atc reads it, and
  * --fusion. */
 #include "frontend/config/fusion_draft.h"
+#include "frontend/config/fusion_switch.h"
 #include "frontend/config/options.h"
 
 /* One PASS:on or PASS:off and, if it is malformed, the reason. */

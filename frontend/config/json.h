@@ -7,28 +7,13 @@
 
 #include <cjson/cJSON.h>
 
-#include "support/str.h"
-#include "support/vec.h"
-
-/* A place in a text; both count from 1, columns in bytes. */
-typedef struct tl_place {
-  uint32_t line;
-  uint32_t column;
-} tl_place;
-
-TL_VEC(tl_place_vec, tl_place);
+#include "frontend/config/json_scan.h"
 
 /* A parsed text. */
 typedef struct tl_json {
   cJSON *root;         /* owned */
   tl_place_vec places; /* by value in document order: place of its key, or of the value itself */
 } tl_json;
-
-/* Why a text is not JSON, and where. */
-typedef struct tl_json_error {
-  const char *problem; /* static */
-  tl_place place;
-} tl_json_error;
 
 /* Parses a text; skips a byte order mark at its start. TL_INVALID_ARGUMENT: *error says why,
  * nothing is reported. TL_NO_MEMORY. On success the caller releases *out. */
@@ -43,8 +28,5 @@ void tl_json_release(tl_json *json);
 tl_place tl_json_place(const tl_json *json, const cJSON *item);
 /* Returns the kind of a value for messages: "an object", "a string" ... */
 const char *tl_json_kind(const cJSON *item);
-
-/* Checks a text without building a tree; false with *error filled. places: may be NULL. O(n). */
-bool tl_json_scan(tl_sv text, tl_place_vec *places, tl_json_error *error);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks JSON by the grammar of RFC 8259, with bounds on depth and on the length of numbers. */
-#include "frontend/config/json.h"
+#include "frontend/config/json_scan.h"
 
 /* The depth bounds the recursion of this scanner and of cJSON; the length fits the buffer for
  * numbers in cJSON. */

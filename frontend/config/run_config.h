@@ -8,9 +8,8 @@
 #ifndef TL_FRONTEND_CONFIG_RUN_CONFIG_H
 #define TL_FRONTEND_CONFIG_RUN_CONFIG_H
 
+#include "frontend/config/given.h"
 #include "frontend/config/json.h"
-
-#include "frontend/config/settings.h"
 
 /* Sections of a file; TL_RUN_OWN is "tailor". */
 typedef enum tl_run_section {

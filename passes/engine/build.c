@@ -5,7 +5,9 @@
 
 #include "ir/infer/infer.h"
 #include "ir/ops_gen.h"
+#include "passes/engine/rule_values.h"
 #include "passes/engine/scope.h"
+#include "passes/engine/why.h"
 
 enum { LONGEST_LIST = 65536, MOST_MOVED = 4096, MOST_CONSTANTS = 64 };
 

@@ -4,6 +4,7 @@
 #include "ir/marks.h"
 #include "passes/engine/match.h"
 #include "passes/engine/scope.h"
+#include "passes/engine/why.h"
 
 static tl_sv node_name(const tl_match *match, tl_node_id n) {
   return tl_node_where(match->m, n).node;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the constants and attributes of a replacement hold: numbers, lists, and tensors of
  * attributes. */
-#include "passes/engine/match.h"
-#include "passes/expr/function.h"
-
 #include "ir/host.h"
+#include "passes/engine/rule_values.h"
+#include "passes/expr/function.h"
 
 static bool store_number(tl_dtype d, void *at, uint32_t i, double f, int64_t v, bool whole) {
   double number = whole ? (double)v : f;

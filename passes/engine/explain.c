@@ -3,6 +3,8 @@
 #include "passes/engine/explain.h"
 
 #include "passes/engine/index.h"
+#include "passes/engine/match.h"
+#include "passes/engine/why.h"
 
 /* Near: at least this share of the pattern is bound. Bound on public passes per node. */
 enum { NEAR_PERCENT = 60, MOST_PASSES = 32 };

@@ -3,8 +3,8 @@
 #ifndef TL_PASSES_ENGINE_EXPLAIN_H
 #define TL_PASSES_ENGINE_EXPLAIN_H
 
-#include "passes/engine/build.h"
-#include "passes/engine/rewrite.h"
+#include "passes/engine/rewriter.h"
+#include "passes/engine/trace.h"
 
 /* Writes the names of the nodes of a match to names [TL_RULE_NODES] and returns their number. Call
  * it before the match is applied. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that only rules have, over the values of a pattern, and the table of all of them. */
+/* Functions that only rules have, over the values of a pattern. */
 #include <math.h>
 
 #include "ir/tensor_expr.h"
@@ -192,29 +192,4 @@ tl_rv tl_fn_ge(tl_site *x, const tl_expr *e) {
   tl_rv v = tl_fn_arg(x, e, 0);
   tl_dtype d = v.kind == TL_RV_INT ? tl_dtype_from_ge(v.i) : TL_DTYPE_NONE;
   return d == TL_DTYPE_NONE ? tl_rv_none() : (tl_rv){.kind = TL_RV_DTYPE, .i = d};
-}
-
-/* ---- table ---------------------------------------------------------------------------------- */
-
-static const tl_fn functions[TL_N_FUNCTIONS] = {
-#define ROW_EXPR(name) [TL_FN_##name] = tl_fn_##name,
-#define ROW_NPU(name)
-#define ROW_RULES(name) [TL_FN_##name] = tl_fn_##name,
-#define ROW_EACH(name) [TL_FN_##name] = tl_rule_fn_##name,
-#define TL_FUNCTION(name, least, most, room, places, signature, summary) ROW_##room(name)
-#include "passes/expr/functions.tbl"
-};
-
-tl_rv tl_rule_eval(tl_match *match, const tl_expr *e) {
-  tl_site site = {.m = match->m,
-                  .scratch = match->scratch,
-                  .options = match->set->options,
-                  .node = match->root,
-                  .functions = functions,
-                  .values = match->values,
-                  .bound = match->bound,
-                  .names = match->names,
-                  .named = match->named,
-                  .owner = match};
-  return tl_expr_eval(&site, e);
 }

@@ -3,7 +3,7 @@
 #ifndef TL_PASSES_ENGINE_FUNCTIONS_H
 #define TL_PASSES_ENGINE_FUNCTIONS_H
 
-#include "passes/engine/match.h"
+#include "passes/engine/attempt.h"
 #include "passes/expr/function.h"
 
 /* Declares tl_fn_<name> of each row that is evaluated here; x->owner is the tl_match. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Adds a parsed rule to its set: which rules it overrides, and its place in the order of
  * definition. */
-#include "passes/engine/parse.h"
+#include "passes/engine/parser.h"
 
 /* Returns true if two rules have the same name, or define the same op. */
 static bool is_namesake(const tl_rule *a, const tl_rule *b) {

@@ -3,7 +3,9 @@
  * commutative operands, optional nodes and users of a value. */
 #include "ir/ops_gen.h"
 #include "passes/engine/match.h"
+#include "passes/engine/rule_values.h"
 #include "passes/engine/scope.h"
+#include "passes/engine/why.h"
 #include "support/assert.h"
 
 /* Upper bound on attempts per root; keeps hostile graphs from exponential time. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses rule files, rules, definitions and statements (docs/rules.md). */
-#include "passes/engine/parse.h"
+#include "passes/engine/parser.h"
 
 #include "ir/ops_gen.h"
 

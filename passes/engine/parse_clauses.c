@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses the clauses of a rule, between its name and its braces. */
-#include "passes/engine/parse.h"
+#include "passes/engine/parser.h"
 
 enum { N_CLAUSES = 5 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rule parser: tokens, names, expressions (passes/expr). */
-#include "passes/engine/parse.h"
+#include "passes/engine/parser.h"
 
 /* ---- errors --------------------------------------------------------------------------------- */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses what rules ask of scopes (docs/rules.md, "Scopes"). */
 #include "ir/ops_gen.h"
-#include "passes/engine/parse.h"
+#include "passes/engine/parser.h"
+#include "passes/engine/rule_values.h"
 #include "passes/engine/scope.h"
 
 enum { MOST_NODES = 1000000, MOST_SAMPLES = 100, UNSAID = UINT8_MAX };

@@ -8,6 +8,7 @@
 #include "passes/engine/build.h"
 #include "passes/engine/explain.h"
 #include "passes/engine/index.h"
+#include "passes/engine/match.h"
 #include "passes/fold/fold.h"
 
 /* Upper bound on values visited upwards from one changed value. */

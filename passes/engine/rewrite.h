@@ -7,20 +7,7 @@
 #ifndef TL_PASSES_ENGINE_REWRITE_H
 #define TL_PASSES_ENGINE_REWRITE_H
 
-#include "passes/edit/pass.h"
-#include "passes/engine/rule.h"
-
-/* Input of one run; everything is borrowed. */
-typedef struct tl_rewriter {
-  tl_pass *pass;
-  tl_module *m;
-  tl_ruleset *set;   /* skimmed rules are completed where they match */
-  tl_rule_kind kind; /* kind of rules to run */
-  uint32_t rounds;   /* upper bound on rounds after the first; 0: one sweep */
-  bool (*wants)(void *user, tl_node_id root); /* may this root be rewritten? NULL: any may */
-  void *user;
-  struct tl_scopes *scopes; /* for rules on scopes; NULL: there are none */
-} tl_rewriter;
+#include "passes/engine/rewriter.h"
 
 /* Runs the rules of a kind over every graph of the module. Sends remarks on what fired and, under
  * explain, on near misses; adds counts to the pass's statistics. Errors are reported. Cost: one

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks scopes against rules (scope.h). */
 #include "passes/engine/scope.h"
+#include "passes/engine/why.h"
 
 #include <math.h>
 

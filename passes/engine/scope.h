@@ -5,7 +5,7 @@
 #define TL_PASSES_ENGINE_SCOPE_H
 
 #include "passes/edit/scopes.h"
-#include "passes/engine/match.h"
+#include "passes/engine/attempt.h"
 
 enum {
   TL_SCOPE_OPS = 8,

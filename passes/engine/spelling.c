@@ -2,7 +2,7 @@
 /* Enumerates the spellings of a rule: `either { ... } or { ... }` in a pattern lists alternatives.
  * A rule is parsed once for each combination, and each result is a rule of its own for the matcher.
  * Matching thus costs the same as with rules written out. */
-#include "passes/engine/parse.h"
+#include "passes/engine/parser.h"
 
 enum { DIGIT_BITS = 4, MAX_DIGIT = (1 << DIGIT_BITS) - 1, MAX_SPELLINGS = 64 };
 

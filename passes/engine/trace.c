@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records on new nodes which nodes they replace, for reports (ir/trace.h). */
+#include "passes/engine/trace.h"
+
 #include "ir/trace.h"
-#include "passes/engine/build.h"
 
 /* Returns true if new node i computes with constants only; folding removes it. weights: bits of the
  * earlier new nodes that do. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Explains why a match failed: the first failing condition, its subject and the deciding values. */
-#include "passes/engine/match.h"
+#include "passes/engine/why.h"
+
+#include "passes/engine/rule_values.h"
 
 enum { MOST_MENTIONED = 8 };
 

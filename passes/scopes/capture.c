@@ -6,6 +6,7 @@
 #include "ir/marks.h"
 #include "ir/trace.h"
 #include "passes/edit/values.h"
+#include "passes/engine/rule_values.h"
 #include "passes/scopes/body.h"
 #include "passes/scopes/verify.h"
 

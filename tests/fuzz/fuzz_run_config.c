@@ -6,6 +6,7 @@
 
 #include "frontend/config/debug_config.h"
 #include "frontend/config/run_config.h"
+#include "frontend/config/settings.h"
 #include "frontend/config/values.h"
 #include "tests/fuzz/target.h"
 

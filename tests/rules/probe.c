@@ -23,6 +23,7 @@
 #include "ir/text/parse.h"
 #include "ir/verify/verify.h"
 #include "passes/engine/build.h"
+#include "passes/engine/match.h"
 #include "passes/engine/scope.h"
 #include "passes/manager.h"
 

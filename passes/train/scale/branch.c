@@ -2,9 +2,10 @@
 /* Makes update_form=if: one If whose then-branch holds the updates; its else-branch passes the
  * states through.
  * Nodes that are used elsewhere too stay outside. */
+#include "passes/train/scale/branch.h"
+
 #include "ir/ops_gen.h"
 #include "passes/edit/copy.h"
-#include "passes/train/scale/guard.h"
 
 typedef struct branching {
   tl_guarding *g;

@@ -6,7 +6,7 @@
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
 #include "passes/edit/values.h"
-#include "passes/train/scale/loss.h"
+#include "passes/train/scale/scaling.h"
 #include "passes/train/scale/power.h"
 #include "passes/train/step/path.h"
 #include "passes/train/step/regions.h"

@@ -3,7 +3,7 @@
  * The nodes compute what loss_scale.c computes for one step, without branches and in the same order
  * of f32 operations, so that both give the same bits. */
 #include "ir/ops_gen.h"
-#include "passes/train/scale/loss.h"
+#include "passes/train/scale/scaling.h"
 #include "passes/train/scale/loss_scale.h"
 
 /* Names and initial values of states beside the scale; EXPONENTIAL: good and bad, DYNAMIC: cur and

@@ -9,7 +9,7 @@
 #include "ir/marks.h"
 #include "ir/ops_gen.h"
 #include "passes/edit/values.h"
-#include "passes/train/scale/loss.h"
+#include "passes/train/scale/scaling.h"
 #include "passes/train/scale/power.h"
 
 enum { MOST_CANDIDATES = 64, MOST_ELEMENTS = 4096 };

@@ -8,7 +8,7 @@
 #include "ir/marks.h"
 #include "ir/ops_gen.h"
 #include "passes/train/comm/collective.h"
-#include "passes/train/scale/loss.h"
+#include "passes/train/scale/scaling.h"
 
 static tl_value_id one(tl_loss_scaling *scaling, tl_op_id op, tl_value_id a) {
   return tl_ls_make(&scaling->k, op, a, TL_NO_VALUE, TL_NO_VALUE);

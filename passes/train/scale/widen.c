@@ -10,7 +10,7 @@
 #include "ir/ops_gen.h"
 #include "passes/edit/casts.h"
 #include "passes/edit/values.h"
-#include "passes/train/scale/loss.h"
+#include "passes/train/scale/scaling.h"
 
 typedef struct widening {
   tl_loss_scaling *x;

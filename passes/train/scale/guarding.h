@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists the states that a skipped step leaves alone, and declares the two forms of skipping. */
-#ifndef TL_PASSES_TRAIN_SCALE_GUARD_H
-#define TL_PASSES_TRAIN_SCALE_GUARD_H
+/* Lists the states that a skipped step leaves alone, and puts
+ * what they keep in place. */
+#ifndef TL_PASSES_TRAIN_SCALE_GUARDING_H
+#define TL_PASSES_TRAIN_SCALE_GUARDING_H
 
-#include "passes/train/scale/loss.h"
+#include "passes/train/scale/scaling.h"
 
 /* A state and what the step would make of it. */
 typedef struct tl_guarded {
@@ -30,8 +31,5 @@ void tl_ls_take_over(tl_guarding *g, tl_value_id candidate, tl_value_id made);
 /* Replaces outputs of the graph and next values of states by what took over. O(outputs +
  * states). */
 void tl_ls_put_in_place(tl_guarding *g);
-
-/* Puts one If around the updates. Failures are kept by the maker. O(nodes). */
-void tl_ls_branch(tl_guarding *g);
 
 #endif

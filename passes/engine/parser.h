@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parser of rules: state and parts shared by its files; for no other files. Every function that
  * returns a status has reported its error. */
-#ifndef TL_PASSES_ENGINE_PARSE_H
-#define TL_PASSES_ENGINE_PARSE_H
+#ifndef TL_PASSES_ENGINE_PARSER_H
+#define TL_PASSES_ENGINE_PARSER_H
 
 #include "ir/lex.h"
 #include "passes/engine/rule.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Declares the parts of the pass loss-scale: start of backward, unscaling, overflow check, rule of
  * the scale, guards. */
-#ifndef TL_PASSES_TRAIN_SCALE_LOSS_H
-#define TL_PASSES_TRAIN_SCALE_LOSS_H
+#ifndef TL_PASSES_TRAIN_SCALE_SCALING_H
+#define TL_PASSES_TRAIN_SCALE_SCALING_H
 
 #include "passes/edit/maker.h"
 #include "passes/edit/pass.h"
