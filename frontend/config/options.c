@@ -97,7 +97,7 @@ bool tl_option_joins_lines(tl_option_id id) {
 
 bool tl_option_may_repeat(tl_option_id id) {
   return id == TL_OPTION_OUTPUT || id == TL_OPTION_INPUT || id == TL_OPTION_DIM ||
-         id == TL_OPTION_FUSION || tl_option_joins_lines(id);
+         id == TL_OPTION_FUSION || id == TL_OPTION_FREEZE || tl_option_joins_lines(id);
 }
 
 tl_option_id tl_option_common(unsigned command, unsigned i) {

@@ -78,7 +78,8 @@ static tl_status check_fate(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv v
 static const char *join(tl_settings *s, tl_option_id id, tl_sv text) {
   const char *before = s->value[id];
   bool lines = tl_option_joins_lines(id);
-  if ((id != TL_OPTION_FUSION && !lines) || !before)
+  bool listed = id == TL_OPTION_FUSION || id == TL_OPTION_FREEZE;
+  if ((!listed && !lines) || !before)
     return tl_arena_copy(&s->arena, text.n ? text.p : "", text.n);
   size_t n = strlen(before);
   char *joined = tl_arena_alloc(&s->arena, n + text.n + 2);

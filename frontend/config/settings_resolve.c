@@ -325,6 +325,9 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
     TL_TRY(tl_read_op_info(d, &s->arena, tl_at_option(s, TL_OPTION_OP_INFO),
                            tl_sv_from(s->value[TL_OPTION_OP_INFO]), o));
   TL_TRY(resolve_shapes(s, d, &ranged));
+  if (s->value[TL_OPTION_FREEZE])
+    TL_TRY(tl_read_frozen(d, &s->arena, tl_at_option(s, TL_OPTION_FREEZE),
+                          tl_sv_from(s->value[TL_OPTION_FREEZE]), o));
   if (s->value[TL_OPTION_OUT_NODES])
     TL_TRY(tl_read_out_nodes(d, &s->arena, tl_at_option(s, TL_OPTION_OUT_NODES),
                              tl_sv_from(s->value[TL_OPTION_OUT_NODES]), o));

@@ -228,19 +228,80 @@ static tl_status infer_branch(tl_infer *ctx, const tl_graph *g) {
   return tl_infer_graph(ctx, g->id);
 }
 
+/* The two branches of an If; where the condition is known only one of them can run. */
+typedef struct branches {
+  const tl_graph *yes, *no;
+  const tl_graph *live; /* NULL: either may run */
+  bool broken;          /* the other one does not fit */
+} branches;
+
+static tl_status read_branches(tl_infer *ctx, branches *b) {
+  int64_t condition;
+  TL_TRY(read_body(ctx, TL_SYM_then_branch, &b->yes));
+  TL_TRY(read_body(ctx, TL_SYM_else_branch, &b->no));
+  bool once = tl_infer_exists_once(ctx->m, tl_node_get(ctx->m, ctx->node)->graph);
+  if (once && tl_infer_has(ctx, 0) && tl_infer_int(ctx, 0, &condition))
+    b->live = condition ? b->yes : b->no;
+  return TL_OK;
+}
+
+/* Keeps the first error. */
+static void keep_error(void *user, const tl_diagnostic *d) {
+  tl_buf *text = user;
+  if (d->severity != TL_ERROR || text->n)
+    return;
+  if (d->where.node.n) {
+    tl_buf_add_quoted(text, d->where.node);
+    tl_buf_add_z(text, ": ");
+  }
+  tl_buf_add_z(text, d->message);
+}
+
+/* Infers a branch that cannot run. What does not fit in there stops nothing, but is told. */
+static tl_status infer_dead(tl_infer *ctx, branches *b, const tl_graph *dead) {
+  tl_muted muted;
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_mute(&muted, ctx->m, keep_error, &text);
+  tl_status status = infer_branch(ctx, dead);
+  tl_unmute(&muted);
+  if (status == TL_INVALID_MODEL) {
+    tl_warn(ctx->m->diag, tl_node_where(ctx->m, ctx->node),
+            "the %s branch cannot run, since the condition is always %s; in it %.*s",
+            dead == b->yes ? "then" : "else", dead == b->yes ? "false" : "true",
+            TL_SV_ARG(text.failed ? TL_SV("types or shapes do not fit") : tl_buf_view(&text)));
+    b->broken = true;
+    status = TL_OK;
+  }
+  tl_buf_release(&text);
+  return status;
+}
+
+/* Joins result i of both branches. If they do not agree, that of the only one that can run
+ * counts. */
+static tl_status join_branches(tl_infer *ctx, const branches *b, uint32_t i, tl_type_id *out) {
+  tl_muted muted;
+  tl_type_id yes = output_type(ctx, b->yes, i), no = output_type(ctx, b->no, i);
+  if (!b->live)
+    return tl_infer_join(ctx, "a result of the two branches", yes, no, out);
+  tl_mute(&muted, ctx->m, NULL, NULL);
+  tl_status status = b->broken ? TL_INVALID_MODEL : tl_infer_join(ctx, "", yes, no, out);
+  tl_unmute(&muted);
+  if (status == TL_INVALID_MODEL)
+    *out = b->live == b->yes ? yes : no;
+  return status == TL_INVALID_MODEL ? TL_OK : status;
+}
+
 tl_status tl_infer_if(tl_infer *ctx, uint32_t node) {
-  const tl_graph *yes;
-  const tl_graph *no;
+  branches b = {0};
   (void)node;
-  TL_TRY(read_body(ctx, TL_SYM_then_branch, &yes));
-  TL_TRY(read_body(ctx, TL_SYM_else_branch, &no));
-  uint32_t n = tl_infer_n_results(ctx);
-  TL_TRY(infer_branch(ctx, yes));
-  TL_TRY(infer_branch(ctx, no));
-  for (uint32_t i = 0; i < n; i++) {
+  TL_TRY(read_branches(ctx, &b));
+  const tl_graph *both[] = {b.yes, b.no};
+  for (int i = 0; i < 2; i++)
+    TL_TRY(b.live && b.live != both[i] ? infer_dead(ctx, &b, both[i]) : infer_branch(ctx, both[i]));
+  for (uint32_t i = 0; i < tl_infer_n_results(ctx); i++) {
     tl_type_id joined;
-    TL_TRY(tl_infer_join(ctx, "a result of the two branches", output_type(ctx, yes, i),
-                         output_type(ctx, no, i), &joined));
+    TL_TRY(join_branches(ctx, &b, i, &joined));
     TL_TRY(tl_infer_set_type(ctx, i, joined));
   }
   return TL_OK;

@@ -18,6 +18,19 @@ typedef struct tl_input_shape {
   int rank;
 } tl_input_shape;
 
+/* --freeze: the value of one input, as text or as the array of a file. */
+typedef struct tl_frozen_input {
+  tl_sv name;
+  const char *path;    /* NULL: not from a file */
+  const tl_sv *items;  /* [n] elements as text, row-major; NULL: `data` has them */
+  const void *data;    /* little-endian, row-major, packed */
+  uint64_t bytes;      /* of data */
+  tl_dtype dtype;      /* of data */
+  uint64_t n;          /* elements */
+  const int64_t *dims; /* [rank] */
+  int rank;
+} tl_frozen_input;
+
 /* --out-nodes: either "node:index" (by_node) or a value name. */
 typedef struct tl_out_node {
   tl_sv name;
@@ -75,6 +88,8 @@ typedef struct tl_options {
   const tl_input_shape *listed_shapes; /* dynamic_inputs_shape_range: for data inputs in their
                                           order; a name that is an input's is for that one */
   uint32_t n_listed_shapes;
+  const tl_frozen_input *frozen; /* inputs that become constants */
+  uint32_t n_frozen;
   const tl_out_node *out_nodes;
   uint32_t n_out_nodes;
   const tl_op_rename *op_renames;

@@ -38,7 +38,7 @@ $ tailor ops | grep -c .  >n; test $(cat n) -gt 150
 $ tailor ops --json | /usr/bin/python3 -c 'import json,sys; print(len(json.load(sys.stdin)) > 150)'
 > True
 $ tailor passes --json | /usr/bin/python3 -c 'import json,sys; print([p["name"] for p in json.load(sys.stdin)][:3])'
-> ['op-names', 'input-shapes', 'out-nodes']
+> ['op-names', 'input-shapes', 'freeze-inputs']
 $ tailor --version | head -1
 > tailor 0.1.0
 $ for d in man bash zsh markdown passes ops; do tailor --generate=$d >out && test -s out || echo $d; done

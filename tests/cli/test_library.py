@@ -22,6 +22,18 @@ MIXED = {'precision-mode': 'allow_mix_precision', 'soc-version': 'Ascend310P3'}
 TRAIN = {'graph-run-mode': '1', 'is-distributed': 'true', 'rank-size': '4',
          'soc-version': 'Ascend910A'}
 BROKEN = 'graph @g(%x: f32[2]) -> (%y) {\n  %y = Add(%x)\n}\n'  # Add takes two operands
+FROZEN = '''graph @g(%x: f32[n,2], %mode: i64[]) -> (%y) {
+  %c = Cast(%mode) {to=9}
+  %y = If(%c) {
+    then_branch=graph @t() -> (%a) {
+      %a = Relu(%x)
+    },
+    else_branch=graph @e() -> (%b) {
+      %b = MatMul(%x, %x)
+    }
+  }
+}
+'''
 # model below tests/oom, or its text; options; suffix of the output
 CASES = [
     (model, options, suffix)
@@ -33,6 +45,9 @@ CASES = [
     ('step.tir', {'optim-model': '-'}, 'air'),  # refused: a second model is a file
     ('step.tir', TRAIN, 'onnx'),
     ('model.tir', {'rewrite-limit': '1'}, 'onnx'),
+    ('model.tir', {'freeze': 'x=1'}, 'air'),  # refused: of another shape
+    (FROZEN, {'freeze': 'mode=1'}, 'air'),
+    (FROZEN, {'freeze': 'mode=1', 'input-shape': 'x:4,2'}, 'onnx'),
     (BROKEN, {}, 'onnx'),
     ('graph @g(', {}, 'onnx'),
 ]

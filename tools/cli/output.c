@@ -177,6 +177,10 @@ static tl_status add_rule(tl_buf *out, tl_cli *cli, const tl_module *m, const tl
     TL_TRY(add_prerequisite(cli, out, tl_cli_get(cli, TL_OPTION_FUSION_SWITCH_FILE)));
   if (tl_cli_has(cli, TL_OPTION_OP_NAME_MAP))
     TL_TRY(add_prerequisite(cli, out, tl_cli_get(cli, TL_OPTION_OP_NAME_MAP)));
+  const tl_options *o = &cli->settings.options;
+  for (uint32_t i = 0; i < o->n_frozen; i++)
+    if (o->frozen[i].path)
+      TL_TRY(add_prerequisite(cli, out, o->frozen[i].path));
   for (uint32_t i = 0; i < cli->settings.options.n_rule_files; i++)
     TL_TRY(add_prerequisite(cli, out, cli->settings.options.rule_files[i].path));
   tl_buf_add_char(out, '\n');

@@ -108,9 +108,13 @@ static tl_status read_files(tl_evaluation *e, const tl_module *m, const tl_u32_v
 
 static tl_status too_many(const tl_evaluation *e, const char *folder, uint32_t n_files,
                           uint32_t n_inputs) {
-  return tl_fail(&e->cli->diag, TL_INVALID_MODEL, TL_AT_FILE(folder),
-                 "the folder has %u input_N.pb files, but the model has %u inputs without a value",
-                 n_files, n_inputs);
+  return tl_fail(
+      &e->cli->diag, TL_INVALID_MODEL, TL_AT_FILE(folder),
+      "the folder has %u input_N.pb files, but the model has %u inputs without a value%s", n_files,
+      n_inputs,
+      e->cli->settings.options.n_frozen
+          ? "\vinputs that --freeze names have a value: their files must not be there"
+          : "");
 }
 
 /* Reads all files and puts each value at the position of its input. Names decide only if all files

@@ -54,11 +54,18 @@ static tl_status lower(tl_cli *cli, tl_module *m) {
   return tl_cli_run_npu(cli, m, NULL);
 }
 
-static tl_status load(tl_evaluation *e, const char *path, bool npu, tl_module **out) {
-  TL_TRY(tl_session_load(&e->cli->session, path, out));
-  tl_status status = npu ? lower(e->cli, *out) : tl_infer_module(*out);
-  if (status == TL_OK) /* kernels know ONNX's ops */
-    status = tl_session_run_passes(&e->cli->session, *out, "expand-definitions");
+/* Gives inputs the shapes and values of options. */
+static tl_status settle_interface(const tl_session *s, tl_module *m) {
+  const tl_options *o = s->options ? s->options : &s->settings->options;
+  return o->n_input_shapes || o->n_frozen
+             ? tl_session_run_passes(s, m, "input-shapes,freeze-inputs,infer-shapes")
+             : tl_infer_module(m);
+}
+
+/* Kernels know ONNX's ops. Destroys the module after a failure. */
+static tl_status finish_load(const tl_session *s, tl_status status, tl_module **out) {
+  if (status == TL_OK)
+    status = tl_session_run_passes(s, *out, "expand-definitions");
   if (status == TL_OK)
     return TL_OK;
   tl_module_destroy(*out);
@@ -66,8 +73,52 @@ static tl_status load(tl_evaluation *e, const char *path, bool npu, tl_module **
   return status;
 }
 
+static tl_status load(tl_evaluation *e, const char *path, bool npu, tl_module **out) {
+  const tl_session *s = &e->cli->session;
+  TL_TRY(tl_session_load(s, path, out));
+  return finish_load(s, npu ? lower(e->cli, *out) : settle_interface(s, *out), out);
+}
+
 tl_status tl_evaluation_load(tl_evaluation *e, const char *path, tl_module **out) {
   return load(e, path, false, out);
+}
+
+static bool has_input(const tl_module *m, tl_sv name) {
+  const tl_graph *g = tl_module_main(m);
+  for (uint32_t i = 0; i < g->inputs.n; i++)
+    if (tl_sv_eq(tl_value_name(m, g->inputs.at[i]), name))
+      return true;
+  return false;
+}
+
+/* Leaves of the options those that name an input of m. TL_NO_MEMORY. */
+static tl_status keep_own(tl_evaluation *e, const tl_module *m, tl_options *o) {
+  tl_arena *a = &e->cli->settings.arena;
+  tl_input_shape *shapes = tl_arena_calloc(a, o->n_input_shapes + 1u, sizeof *shapes);
+  tl_frozen_input *frozen = tl_arena_calloc(a, o->n_frozen + 1u, sizeof *frozen);
+  uint32_t n = 0, k = 0;
+  if (!shapes || !frozen)
+    return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
+  for (uint32_t i = 0; i < o->n_input_shapes; i++)
+    if (has_input(m, o->input_shapes[i].name))
+      shapes[n++] = o->input_shapes[i];
+  for (uint32_t i = 0; i < o->n_frozen; i++)
+    if (has_input(m, o->frozen[i].name))
+      frozen[k++] = o->frozen[i];
+  o->input_shapes = shapes;
+  o->n_input_shapes = n;
+  o->frozen = frozen;
+  o->n_frozen = k;
+  return TL_OK;
+}
+
+tl_status tl_evaluation_load_other(tl_evaluation *e, const char *path, tl_module **out) {
+  tl_session s = e->cli->session;
+  tl_options options = s.settings->options;
+  TL_TRY(tl_session_load(&s, path, out));
+  s.options = &options;
+  tl_status status = keep_own(e, *out, &options);
+  return finish_load(&s, status == TL_OK ? settle_interface(&s, *out) : status, out);
 }
 
 tl_status tl_evaluation_load_npu(tl_evaluation *e, const char *path, tl_module **out) {

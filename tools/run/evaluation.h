@@ -26,6 +26,10 @@ void tl_evaluation_release(tl_evaluation *e);
 /* Loads a model, infers its types, which kernels rely on, and replaces tl:: and npu:: ops by what
  * they mean. */
 tl_status tl_evaluation_load(tl_evaluation *e, const char *path, tl_module **out) TL_NODISCARD;
+/* Loads a second model likewise. Options that name inputs apply to those that it has: it may have
+ * been made with the same options, and lack some. */
+tl_status tl_evaluation_load_other(tl_evaluation *e, const char *path,
+                                   tl_module **out) TL_NODISCARD;
 /* Loads a model like tl_evaluation_load, but runs the passes of AIR output first, so that its NPU
  * form is evaluated. */
 tl_status tl_evaluation_load_npu(tl_evaluation *e, const char *path, tl_module **out) TL_NODISCARD;

@@ -171,11 +171,12 @@ static tl_status call(runner *r) {
 
 /* ---- model, inputs, outputs ----------------------------------------------------------------- */
 
-/* Makes sure that the model is an ONNX file. Another form is written as ONNX into the temporary
- * folder. */
+/* Makes sure that the model is an ONNX file with the inputs that options ask for. Another one is
+ * written as ONNX into the temporary folder. */
 static tl_status prepare_model(runner *r, const char *path, tl_module *m) {
+  const tl_options *o = &r->e->cli->settings.options;
   r->model = path;
-  if (tl_sv_ends_with(tl_sv_from(path), ".onnx"))
+  if (tl_sv_ends_with(tl_sv_from(path), ".onnx") && !o->n_input_shapes && !o->n_frozen)
     return TL_OK;
   r->model = below(r, r->folder, "model.onnx");
   tl_session now = r->e->cli->session; /* the runner wants it now */

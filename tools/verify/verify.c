@@ -157,7 +157,7 @@ static tl_status verify_models(tl_evaluation *e, tl_module *a, const tl_toleranc
   tl_verify_report r = {.tolerance = t};
   tl_host_vec values[4] = {{0}};
   tl_module *b;
-  TL_TRY(e->cli->word2 ? tl_evaluation_load(e, e->cli->word2, &b)
+  TL_TRY(e->cli->word2 ? tl_evaluation_load_other(e, e->cli->word2, &b)
                        : tl_evaluation_load_npu(e, e->cli->word, &b));
   tl_status status = run_both(e, a, b, t, &r, values);
   for (size_t i = 0; i < sizeof values / sizeof *values; i++)
