@@ -43,6 +43,19 @@ static const tl_option_row rows[TL_N_OPTION_ROWS] = {
    TL_OPTIONS_##group,                                                                             \
    (uint16_t)(commands),                                                                           \
    letter},
+#define PLAIN(id, name, aliases, kind, values, fallback, commands, group, member, help)            \
+  {name,                                                                                           \
+   aliases,                                                                                        \
+   values,                                                                                         \
+   #fallback,                                                                                      \
+   "",                                                                                             \
+   help,                                                                                           \
+   "",                                                                                             \
+   TL_OPTION_##kind,                                                                               \
+   TL_FATE_OWN,                                                                                    \
+   TL_OPTIONS_##group,                                                                             \
+   (uint16_t)(commands),                                                                           \
+   0},
 #define CARRY(id, name, kind, values, fallback, key, group, help)                                  \
   {name,    "", values,           fallback,      key,                                              \
    help,    "", TL_OPTION_##kind, TL_FATE_CARRY, TL_OPTIONS_##group,                               \

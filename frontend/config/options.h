@@ -9,9 +9,11 @@
 
 #include "support/str.h"
 
-/* One id for each row of options.tbl and run_config.tbl, in the order of the rows. */
+/* One id for each row of options.tbl and run_config.tbl, in the order of the rows, and of
+ * ir/options/plain.tbl, which the first includes. */
 typedef enum tl_option_id {
 #define OWN(id, ...) TL_OPTION_##id,
+#define PLAIN(id, ...) TL_OPTION_##id,
 #define CARRY(id, ...) TL_OPTION_##id,
 #define WARN(id, ...) TL_OPTION_##id,
 #define LATER(id, ...) TL_OPTION_##id,

@@ -295,6 +295,27 @@ static tl_external_weight external_weight(char c) {
                                 : TL_WEIGHTS_INSIDE;
 }
 
+/* ---- options that passes read as they are (ir/options/plain.tbl), by kind -------------------- */
+
+static bool plain_FLAG(const tl_settings *s, tl_option_id id) { return tl_settings_has(s, id); }
+
+static bool plain_BOOL(const tl_settings *s, tl_option_id id) {
+  return strcmp(tl_settings_get(s, id), "false") != 0;
+}
+
+/* The value was checked when it was set, and a default is a number. */
+static int64_t plain_INT(const tl_settings *s, tl_option_id id) {
+  int64_t number = 0;
+  (void)tl_parse_i64(tl_sv_from(tl_settings_get(s, id)), &number);
+  return number;
+}
+
+static void read_plain(const tl_settings *s, tl_options *o) {
+#define PLAIN(id, name, aliases, kind, values, fallback, commands, group, member, help)            \
+  o->member = plain_##kind(s, TL_OPTION_##id);
+#include "ir/options/plain.tbl"
+}
+
 tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
   /* The order matters: the chip comes before op information and precision, shapes before profiles,
    * and the run configuration before precision. */
@@ -309,15 +330,8 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
   TL_TRY(resolve_impl_modes(s, d));
   o->input_format = tl_settings_get(s, TL_OPTION_INPUT_FORMAT);
   o->external_weight = external_weight(tl_settings_get(s, TL_OPTION_EXTERNAL_WEIGHT)[0]);
-  o->allow_unmapped = tl_settings_has(s, TL_OPTION_ALLOW_UNMAPPED);
-  int64_t limit = TL_FOLD_LIMIT;
-  (void)tl_parse_i64(tl_sv_from(tl_settings_get(s, TL_OPTION_FOLD_LIMIT)), &limit);
-  o->fold_limit = (uint64_t)limit;
-  o->unroll_limit = TL_UNROLL_LIMIT;
-  (void)tl_parse_i64(tl_sv_from(tl_settings_get(s, TL_OPTION_UNROLL_LIMIT)), &o->unroll_limit);
+  read_plain(s, o);
   o->deterministic = tl_settings_get(s, TL_OPTION_DETERMINISTIC)[0] == '1';
-  o->keep_constants = strcmp(tl_settings_get(s, TL_OPTION_OO_CONSTANT_FOLDING), "false") == 0;
-  o->keep_dead = strcmp(tl_settings_get(s, TL_OPTION_OO_DEAD_CODE_ELIMINATION), "false") == 0;
   if (s->value[TL_OPTION_SOC_VERSION])
     TL_TRY(tl_read_soc(d, &s->arena, tl_at_option(s, TL_OPTION_SOC_VERSION),
                        s->value[TL_OPTION_SOC_VERSION], o));

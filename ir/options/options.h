@@ -78,6 +78,11 @@ typedef enum tl_numerics {
   TL_NUMERICS_APPROXIMATE    /* another function within a stated tolerance */
 } tl_numerics;
 
+/* Types of the members that rows of plain.tbl make, by the kind of option. */
+typedef bool tl_plain_FLAG;
+typedef bool tl_plain_BOOL;
+typedef int64_t tl_plain_INT;
+
 typedef struct tl_options {
   const char *soc_version;       /* as the device compiler spells it; NULL: Ascend910B1 */
   const tl_soc *chip;            /* its family; ask tl_options_chip */
@@ -97,12 +102,7 @@ typedef struct tl_options {
   tl_external_weight external_weight;
   const tl_carried_option *carried;
   uint32_t n_carried;
-  bool allow_unmapped;            /* AIR: write ops without an NPU form under their ONNX name */
-  uint64_t fold_limit;            /* bytes a folded constant may have, if its operands have fewer */
-  int64_t unroll_limit;           /* iterations up to which loops are laid out; 0: none is */
   bool deterministic;             /* kernels that add up in one order, where there are such */
-  bool keep_constants;            /* --oo-constant-folding=false */
-  bool keep_dead;                 /* --oo-dead-code-elimination=false */
   const tl_fusion_config *fusion; /* which fusion passes are on; NULL: the defaults */
   const tl_rule_file *rule_files; /* in the order given: later ones override */
   uint32_t n_rule_files;
@@ -112,16 +112,20 @@ typedef struct tl_options {
   const tl_impl_config *impl_modes;     /* NULL: kernels as the device compiler chooses */
   const char *optim_model;              /* file of the second model of two to be linked, or NULL */
   const tl_train_config *train;         /* NULL: no training graph; else see its member `train` */
+/* What a row of plain.tbl says in its column `help`. */
+#define PLAIN(id, name, aliases, kind, values, fallback, commands, group, member, help)            \
+  tl_plain_##kind member;
+#include "ir/options/plain.tbl"
 } tl_options;
 
-enum { TL_FOLD_LIMIT = 65536, TL_UNROLL_LIMIT = 64 };
-
-/* All zero but the documented defaults. */
+/* Returns the options of a run that asks for nothing: all zero but the documented defaults. A flag
+ * has no default in its row, which "+ 0" makes false. */
 static inline tl_options tl_options_default(void) {
-  return (tl_options){.input_format = "NCHW",
-                      .fold_limit = TL_FOLD_LIMIT,
-                      .unroll_limit = TL_UNROLL_LIMIT,
-                      .numerics = TL_NUMERICS_REASSOCIATING};
+  return (tl_options){
+#define PLAIN(id, name, aliases, kind, values, fallback, commands, group, member, help)            \
+  .member = fallback + 0,
+#include "ir/options/plain.tbl"
+      .input_format = "NCHW", .numerics = TL_NUMERICS_REASSOCIATING};
 }
 
 /* Do the passes of training graphs run? */

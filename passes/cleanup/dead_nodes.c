@@ -77,7 +77,7 @@ static void sweep_constants(sweep *s, const tl_graph *g) {
  * constants go last, because bodies of any graph may read them. */
 tl_status tl_pass_dead_nodes(tl_pass *p, tl_module *m) {
   sweep s = {.p = p, .m = m};
-  if (p->options->keep_dead)
+  if (!p->options->remove_dead)
     return TL_OK;
   TL_TRY(tl_pinned_find(p, m, &s.pinned));
   s.has_effect = tl_arena_calloc(p->scratch, (size_t)m->graphs.n + 1, sizeof *s.has_effect);

@@ -220,7 +220,7 @@ static void erase_unused(engine *e, tl_value_id first) {
 
 /* Erases unused operands of a match at once after a clean-up rule. */
 static void erase_operands(engine *e, const tl_match *match) {
-  if (e->r->kind != TL_RULE_CLEANUP || e->r->pass->options->keep_dead)
+  if (e->r->kind != TL_RULE_CLEANUP || !e->r->pass->options->remove_dead)
     return;
   for (uint8_t v = 0; v < match->rule->n_values; v++)
     if ((match->bound >> v & 1) && match->rule->values[v].node == TL_RULE_NODES && match->values[v])

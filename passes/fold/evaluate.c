@@ -39,11 +39,14 @@ static uint64_t expected_bytes(const tl_fold *f, tl_node_id n) {
   return sum;
 }
 
+static bool within_limit(const tl_fold *f, uint64_t bytes) {
+  return bytes <= (uint64_t)f->p->options->fold_limit;
+}
+
 /* Returns true if a result of `to` bytes may replace operands of `from` bytes: it is within the
  * limit, or no larger than the operands while the total allowance lasts. */
 static bool may_grow(const tl_fold *f, uint64_t from, uint64_t to) {
-  uint64_t limit = f->p->options->fold_limit;
-  return to <= limit || (to <= from && to <= SPENT_BYTES - f->spent);
+  return within_limit(f, to) || (to <= from && to <= SPENT_BYTES - f->spent);
 }
 
 static bool worth_trying(tl_fold *f, tl_node_id n, uint64_t from) {
@@ -112,7 +115,7 @@ static bool keep_results(tl_fold *f, tl_node_id n, tl_host **results, uint64_t f
   }
   if (!may_grow(f, from, to))
     return false;
-  f->spent += to > f->p->options->fold_limit ? to : 0;
+  f->spent += within_limit(f, to) ? 0 : to;
   for (uint32_t i = 0; i < node->n_results; i++) {
     tl_value_id v = node->results + i;
     if (tl_value_get(f->m, v)->n_uses && !tl_fold_is_known(f, v))
@@ -193,7 +196,7 @@ static uint64_t all_fills(const tl_fold *f, tl_op_id op) {
     TL_FOR_NODES(f->m, tl_graph_get(f->m, id), n) {
       const tl_node *node = tl_node_get(f->m, n);
       uint64_t to = node->op == op ? expected_bytes(f, n) : 0;
-      bool counts = to > f->p->options->fold_limit && tl_fold_is_weight(f, node->results);
+      bool counts = !within_limit(f, to) && tl_fold_is_weight(f, node->results);
       sum += counts && sum < UINT64_MAX / 2 ? to : 0;
     }
   }
@@ -232,7 +235,7 @@ bool tl_fold_express(tl_fold *f, tl_node_id n) {
   uint64_t to = expected_bytes(f, n);
   if (to <= EXPRESSED_BYTES || node->n_results != 1 || !tl_op_is_expressible(node->op))
     return false;
-  if (to > tl_fold_operand_bytes(f, n) && to > f->p->options->fold_limit && !must_grow(f, n) &&
+  if (to > tl_fold_operand_bytes(f, n) && !within_limit(f, to) && !must_grow(f, n) &&
       !may_fill(f, n))
     return false;
   tl_arena_mark mark = tl_arena_save(f->p->scratch);

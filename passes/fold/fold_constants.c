@@ -306,7 +306,7 @@ static tl_status finish(tl_fold *f) {
 
 tl_status tl_fold_module(tl_pass *p, tl_module *m, bool dequantizes) {
   tl_fold f = {.p = p, .m = m, .dequantizes = dequantizes};
-  if (p->options->keep_constants)
+  if (!p->options->fold_constants)
     return TL_OK;
   TL_TRY(tl_pinned_find(p, m, &f.pinned));
   tl_host_heap_init(&f.heap, 0);
@@ -393,7 +393,7 @@ static void erase_lost(tl_fold *f) {
 tl_status tl_fold_from(tl_pass *p, tl_module *m, tl_u32_vec *nodes) {
   tl_u32_vec lost = {0};
   tl_fold f = {.p = p, .m = m, .lost = &lost};
-  if (p->options->keep_constants)
+  if (!p->options->fold_constants)
     return TL_OK;
   tl_arena_mark mark = tl_arena_save(p->scratch);
   TL_TRY(tl_pinned_find(p, m, &f.pinned));
