@@ -22,10 +22,7 @@ CIRCLES = {
           'ops with attributes: tables of one structure',
     'ir/infer': 'bodies of If, Loop and Scan are inferred by the driver that called their op',
     'ir/text': 'recursive descent: a graph has nodes, nodes have attributes, and an attribute may '
-               'be a graph',
-    'passes/train/step': 'not cut yet: files round one structure, tl_train_info',
-    'passes/precision': 'not cut yet: files round one structure, the walk',
-}
+               'be a graph'}
 MARKS = '<!-- files --> ... <!-- end -->'
 MARKED = re.compile(r'(<!-- files -->\n).*?<!-- end -->', re.S)
 COUNTS = re.compile(r'[\d,]+')  # of lines and includes: they may lag behind

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moves narrowing casts before nodes that only move data (cast_motion.h). A backward sweep finds
+/* Moves narrowing casts before nodes that only move data (cast_lift.h). A backward sweep finds
  * for each value the dtype that all its uses are cast to, through nodes that move it. A forward
  * sweep inserts one cast at the start of such a region and retypes the region. Casts behind it
  * become casts from a dtype to itself; shorten() in cast_motion.c removes them. */
-#include "passes/precision/cast_motion.h"
+#include "passes/precision/cast_lift.h"
 
 #include "ir/ops_gen.h"
 #include "passes/precision/range_rows.h"

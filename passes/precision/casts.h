@@ -4,7 +4,7 @@
 #define TL_PASSES_PRECISION_CASTS_H
 
 #include "passes/edit/casts.h"
-#include "passes/precision/precision.h"
+#include "passes/precision/decision.h"
 
 /* Applies decision d: sets the types of values, inserts casts on operands and casts constants.
  * *n_casts is the number of new nodes. TL_NO_MEMORY, reported. O(nodes + edges). */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decides dtypes: walks the graph in topological order, bodies right behind their node, op by op.
  * What one tensor does to the columns is in rules.c. */
-#include "passes/precision/memo.h"
+#include "passes/precision/decide.h"
 
 #include "ir/ops_gen.h"
 #include "ir/tensor_count.h"
 #include "passes/npu/eval.h"
 #include "passes/precision/epsilon.h"
+#include "passes/precision/memo.h"
 #include "passes/precision/range_wants.h"
 
 /* ---- the tensors of one op ------------------------------------------------------------------- */

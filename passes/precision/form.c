@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builds the facts about judged types: table row, colour and list entries, per op and candidate.
  * Slots of the row are mapped back to operands of the model's node. */
+#include "passes/precision/form.h"
+
 #include "ir/ops_gen.h"
 #include "passes/npu/expr.h"
-#include "passes/precision/precision.h"
-#include "passes/precision/types.h"
 
 struct tl_precision_forms {
   tl_module *m;
@@ -97,16 +97,6 @@ static uint32_t promotes(const tl_precision_config *c, tl_sv type) {
     if (tl_sv_is(type, rows[i].type))
       return rows[i].slots;
   return 0;
-}
-
-bool tl_precision_names_type(tl_sv entry, tl_sv type, const tl_op *op) {
-  static const char prefix[] = "onnx::";
-  if (tl_sv_eq(entry, type))
-    return type.n != 0;
-  if (op->domain[0] || !tl_sv_starts_with(entry, prefix))
-    return false;
-  size_t n = sizeof prefix - 1;
-  return tl_sv_is((tl_sv){entry.p + n, entry.n - n}, op->name);
 }
 
 /* Returns the union of the edits of all mix-list entries for the type. */

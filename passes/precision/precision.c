@@ -9,6 +9,8 @@
  * Tests:     tests/golden/precision/, tests/precision/, tests/unit/test_precision.c */
 #include "passes/edit/passes.h"
 #include "passes/precision/casts.h"
+#include "passes/precision/decide.h"
+#include "passes/precision/precision.h"
 
 /* Returns true if the decision changes a value or needs a cast. */
 static bool changes_anything(const tl_module *m, const tl_precision *d) {

@@ -127,3 +127,13 @@ bool tl_precision_types_explain(const tl_precision_types *t, tl_sv entry, tl_buf
   }
   return last != NULL;
 }
+
+bool tl_precision_names_type(tl_sv entry, tl_sv type, const tl_op *op) {
+  static const char prefix[] = "onnx::";
+  if (tl_sv_eq(entry, type))
+    return type.n != 0;
+  if (op->domain[0] || !tl_sv_starts_with(entry, prefix))
+    return false;
+  size_t n = sizeof prefix - 1;
+  return tl_sv_is((tl_sv){entry.p + n, entry.n - n}, op->name);
+}

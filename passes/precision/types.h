@@ -3,7 +3,7 @@
 #ifndef TL_PASSES_PRECISION_TYPES_H
 #define TL_PASSES_PRECISION_TYPES_H
 
-#include "passes/precision/precision.h"
+#include "ir/module.h"
 
 typedef struct tl_precision_types tl_precision_types;
 
@@ -26,5 +26,8 @@ bool tl_precision_types_meant(const tl_precision_types *t, tl_sv entry, uint32_t
  * an op of the model, or of an NPU op that its nodes may become, but not the judged name. Returns
  * false if there is nothing to explain. */
 bool tl_precision_types_explain(const tl_precision_types *t, tl_sv entry, tl_buf *out);
+
+/* Returns true if a list entry names the judged type, or the model's op as onnx::TYPE. */
+bool tl_precision_names_type(tl_sv entry, tl_sv type, const tl_op *op);
 
 #endif

@@ -5,7 +5,8 @@
 #define TL_PASSES_PRECISION_WALK_H
 
 #include "passes/edit/listed.h"
-#include "passes/precision/precision.h"
+#include "passes/precision/decision.h"
+#include "passes/precision/form.h"
 
 /* One tensor of the op being judged. */
 typedef struct tl_judged_slot {

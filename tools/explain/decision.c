@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/explain/decision.h"
+#include "passes/precision/decide.h"
 
 typedef struct show {
   tl_cli *cli;

@@ -3,6 +3,7 @@
 #include "tools/tables/info_train.h"
 
 #include "ir/infer/infer.h"
+#include "passes/train/step/find_step.h"
 #include "passes/train/step/info.h"
 #include "support/json_writer.h"
 #include "tools/convert/summary.h"

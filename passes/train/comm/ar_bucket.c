@@ -19,6 +19,7 @@
 #include "passes/train/comm/bucket_plan.h"
 #include "passes/train/comm/buckets.h"
 #include "passes/train/comm/comm_order.h"
+#include "passes/train/step/find_step.h"
 #include "passes/train/time/record.h"
 
 typedef struct bucketing {

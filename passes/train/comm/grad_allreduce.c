@@ -14,6 +14,7 @@
 #include "passes/train/comm/collective.h"
 #include "passes/train/comm/rank_check.h"
 #include "passes/train/comm/shards.h"
+#include "passes/train/step/find_step.h"
 #include "passes/train/step/info.h"
 #include "passes/train/step/reduce_site.h"
 #include "passes/train/update/plain_updates.h"

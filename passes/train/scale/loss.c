@@ -17,6 +17,7 @@
 #include "passes/train/comm/collective.h"
 #include "passes/train/scale/linear.h"
 #include "passes/train/scale/loss_scale.h"
+#include "passes/train/step/find_step.h"
 
 /* ---- unscaling ------------------------------------------------------------------------------- */
 

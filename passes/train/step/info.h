@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Describes the training step of the main graph: parameters, their gradients, updates, and node
  * regions.
- * Passes call tl_train_detect anew after every change of the graph. Nothing is kept between passes
- * except what the module itself declares (its states and gradients). */
+ * Passes call tl_train_detect (find_step.h) anew after every change of the graph. Nothing is kept
+ * between passes except what the module itself declares (its states and gradients). */
 #ifndef TL_PASSES_TRAIN_STEP_INFO_H
 #define TL_PASSES_TRAIN_STEP_INFO_H
 
@@ -89,17 +89,6 @@ static inline tl_train_region tl_train_region_of(const tl_train_info *t, tl_node
   TL_ASSERT(n >= t->n_nodes || t->region[n] < TL_N_REGIONS);
   return n < t->n_nodes ? (tl_train_region)t->region[n] : TL_REGION_NONE;
 }
-
-/* Recognises the training step of the main graph. Types must be inferred. Everything in *out lives
- * in `arena`. Three sources tell of a parameter, and the first one that does counts: what the
- * module declares, known update ops, the structure of the parameter's update. A parameter whose
- * gradient is ambiguous is left out with warning W-TRN-AMBIG. If nothing is recognised, form is
- * TL_TRAIN_NONE and the status is TL_OK.
- * Errors: E-TRN-NOTENSOR, E-TRN-SHAPE, E-TRN-DTYPE, E-TRN-DUP about declarations; TL_NO_MEMORY; all
- * reported.
- * The order of grads depends on the graph alone, not on names or on the order of its nodes. O(nodes
- * + edges). */
-tl_status tl_train_detect(tl_module *m, tl_arena *arena, tl_train_info *out) TL_NODISCARD;
 
 /* Warns about parameters and states that could not be told, each with the line of --train-spec that
  * would declare it. */

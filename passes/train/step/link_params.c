@@ -3,6 +3,7 @@
  * ONNX Runtime's tools name them: a gradient is PARAMETER_grad, its buffer
  * PARAMETER_grad.accumulation.buffer. */
 #include "ir/ops_gen.h"
+#include "ir/tensor_expr.h"
 #include "passes/edit/values.h"
 #include "passes/train/step/declare.h"
 #include "passes/train/step/info.h"
@@ -70,6 +71,32 @@ static void take_over(tl_linking *linking, tl_node_id from, tl_node_id to) {
     tl_value_replace_uses(m, old->results + i, made->results + i);
     tl_value_set_name(m, old->results + i, 0);
   }
+}
+
+/* Zeros are a view of one number, so that large moments take no memory. */
+tl_status tl_link_start_from_zeros(tl_linking *linking, tl_value_id input) {
+  tl_module *m = linking->m;
+  tl_value *v = tl_value_get(m, input);
+  const tl_type *t = tl_type_get(m, v->type);
+  const uint64_t zero = 0; /* of every float */
+  uint64_t n;
+  if (v->kind != TL_VALUE_INPUT || v->tensor || t->kind != TL_KIND_TENSOR ||
+      t->rank > TL_TENSOR_EXPR_MAX_RANK || !tl_dtype_is_float((tl_dtype)t->dtype) ||
+      tl_dtype_get((tl_dtype)t->dtype)->bits < 16 || !tl_type_elements(m, v->type, &n) || n == 0)
+    return TL_OK;
+  tl_type_id type = v->type;
+  tl_dtype dtype = (tl_dtype)t->dtype;
+  tl_tensor_expr e = {.kind = TL_TENSOR_EXPR_VIEW, .rank = t->rank, .n_sources = 1};
+  for (int i = 0; i < t->rank; i++)
+    e.dims[i] = t->dims[i];
+  tl_type_id one = tl_type_tensor(m, dtype, 0, NULL); /* t may have moved from here on */
+  tl_tensor_id number = one ? tl_tensor_from_bytes(m, one, &zero, tl_dtype_get(dtype)->bits / 8u)
+                            : TL_NO_TENSOR;
+  const tl_tensor *source = number ? tl_tensor_get(m, number) : NULL;
+  e.sources = &source;
+  tl_tensor_id zeros = !number ? TL_NO_TENSOR : e.rank ? tl_tensor_express(m, type, &e) : number;
+  tl_value_get(m, input)->tensor = zeros;
+  return zeros ? TL_OK : tl_no_memory(linking->m);
 }
 
 /* A node has a fixed number of results, so one with more takes its place. */

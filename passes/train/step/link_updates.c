@@ -119,32 +119,6 @@ static tl_status set_next(tl_linking *linking, tl_value_id in, tl_value_id out, 
   return ok ? TL_OK : tl_no_memory(linking->m);
 }
 
-/* Zeros are a view of one number, so that large moments take no memory. */
-tl_status tl_link_start_from_zeros(tl_linking *linking, tl_value_id input) {
-  tl_module *m = linking->m;
-  tl_value *v = tl_value_get(m, input);
-  const tl_type *t = tl_type_get(m, v->type);
-  const uint64_t zero = 0; /* of every float */
-  uint64_t n;
-  if (v->kind != TL_VALUE_INPUT || v->tensor || t->kind != TL_KIND_TENSOR ||
-      t->rank > TL_TENSOR_EXPR_MAX_RANK || !tl_dtype_is_float((tl_dtype)t->dtype) ||
-      tl_dtype_get((tl_dtype)t->dtype)->bits < 16 || !tl_type_elements(m, v->type, &n) || n == 0)
-    return TL_OK;
-  tl_type_id type = v->type;
-  tl_dtype dtype = (tl_dtype)t->dtype;
-  tl_tensor_expr e = {.kind = TL_TENSOR_EXPR_VIEW, .rank = t->rank, .n_sources = 1};
-  for (int i = 0; i < t->rank; i++)
-    e.dims[i] = t->dims[i];
-  tl_type_id one = tl_type_tensor(m, dtype, 0, NULL); /* t may have moved from here on */
-  tl_tensor_id number = one ? tl_tensor_from_bytes(m, one, &zero, tl_dtype_get(dtype)->bits / 8u)
-                            : TL_NO_TENSOR;
-  const tl_tensor *source = number ? tl_tensor_get(m, number) : NULL;
-  e.sources = &source;
-  tl_tensor_id zeros = !number ? TL_NO_TENSOR : e.rank ? tl_tensor_express(m, type, &e) : number;
-  tl_value_get(m, input)->tensor = zeros;
-  return zeros ? TL_OK : tl_no_memory(linking->m);
-}
-
 /* Gives one tensor of slot i its next value. kind: 0 is the parameter, k its state k - 1. */
 static tl_status next_of(tl_linking *linking, tl_node_id n, const tl_update_row *row, uint32_t i,
                          uint32_t kind) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Knows the words in names that tell the value before a step from the value behind it
- * (state_pairs.h). */
-#include <ctype.h>
+ * (state_names.h). */
+#include "passes/train/step/state_names.h"
 
-#include "passes/train/step/state_pairs.h"
+#include <ctype.h>
 
 static const char *const before[] = {"in",      "old",   "prev",   "previous", "cur",  "curr",
                                      "current", "input", "before", "last",     "init", "initial"};

@@ -6,6 +6,7 @@
 
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
+#include "passes/train/step/state_names.h"
 
 enum { MOST_BASES = 4, MOST_ROUNDS = 8, MOST_INPUTS = 64 };
 

@@ -25,10 +25,4 @@ tl_status tl_pair_by_names(tl_pairing *p) TL_NODISCARD;
  * unreported. */
 tl_status tl_pair_by_arithmetic(tl_pairing *p) TL_NODISCARD;
 
-/* Writes the keys of a name and returns their number: the name itself, then the name without a word
- * such as new or out (of an output), old or in (of an input), at the back, at the front, or both.
- * Keys are views of the name. */
-enum { TL_STATE_KEYS = 4 };
-uint32_t tl_state_keys(tl_sv name, bool output, tl_sv keys[TL_STATE_KEYS]);
-
 #endif

@@ -9,6 +9,7 @@
 #include "passes/edit/passes.h"
 #include "passes/loops/loops.h"
 #include "passes/train/step/declare.h"
+#include "passes/train/step/find_step.h"
 #include "passes/train/step/info.h"
 #include "passes/train/step/no_step.h"
 

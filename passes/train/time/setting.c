@@ -2,6 +2,7 @@
 #include "passes/train/time/setting.h"
 
 #include "passes/loops/loops.h"
+#include "passes/train/step/find_step.h"
 #include "passes/train/time/loop_step.h"
 
 /* Returns the preset of a chip's family. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recognises a training step: collects what is declared, known update ops and plain arithmetic
  * updates. */
-#include "passes/train/step/info.h"
+#include "passes/train/step/find_step.h"
 
 #include <stdlib.h>
 

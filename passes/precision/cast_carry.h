@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State of the pass cast-motion, shared by its files. */
-#ifndef TL_PASSES_PRECISION_CAST_MOTION_H
-#define TL_PASSES_PRECISION_CAST_MOTION_H
+/* State of the pass cast-motion, and which nodes can move data in another dtype. */
+#ifndef TL_PASSES_PRECISION_CAST_CARRY_H
+#define TL_PASSES_PRECISION_CAST_CARRY_H
 
 #include "passes/edit/casts.h"
 #include "passes/edit/values.h"
-#include "passes/precision/precision.h"
+#include "passes/precision/form.h"
 
 /* State of the pass. */
 typedef struct tl_motion {
@@ -23,12 +23,10 @@ typedef struct tl_motion {
 
 /* Returns true if the op moves operand i to its result: both have the same type variable. */
 bool tl_motion_moves(const tl_op *op, uint32_t i);
+/* Returns true if the NPU kernel of node n (without a row in the chip's table: the prototype of its
+ * op) takes dtype `to`. */
+bool tl_motion_chip_has(tl_motion *motion, tl_node_id n, tl_dtype to);
 /* Returns true if the node only moves data, and its op and its NPU kernel have dtype `to`. */
 bool tl_motion_can_carry(tl_motion *motion, tl_node_id n, tl_dtype to);
-
-/* Moves narrowing casts in graph g before nodes that only move data, if all results of these nodes
- * are cast to the same dtype: one cast of the moved value then replaces all of them. The number of
- * casts never grows. TL_NO_MEMORY, reported. O(nodes + edges). */
-tl_status tl_motion_lift(tl_motion *motion, const tl_graph *g) TL_NODISCARD;
 
 #endif
