@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Shows the decision of mixed precision for a model, before the pass applies it. */
 #include "tools/explain/decision.h"
 #include "passes/precision/decide.h"
 
+/* Who looks at the decision. */
 typedef struct show {
   tl_cli *cli;
   tl_decision_fn look;
   void *user;
 } show;
 
-/* Decides as the pass that follows will; what there is to warn about, the pass says. */
+/* Decides as the pass that follows will. Messages are muted, because that pass gives them. */
 static tl_status decide(show *s, tl_module *m) {
   tl_muted muted;
   tl_precision d;
@@ -26,6 +28,7 @@ static tl_status decide(show *s, tl_module *m) {
   return status == TL_NO_MEMORY ? status : TL_OK; /* the pass reports what is wrong */
 }
 
+/* Decides when the pipeline reaches the pass of precision, whose input the decision is about. */
 static tl_status watch(void *user, tl_module *m, const tl_pass_event *e) {
   show *s = user;
   if (*s->cli->signal)

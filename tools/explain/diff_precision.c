@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tailor diff-precision: what differs between two explanations of dtypes in JSON. */
+/* Implements tailor diff-precision, which compares two explanations of dtypes in JSON. */
 #include <stdlib.h>
 
 #include "frontend/config/json.h"
 #include "support/file.h"
 #include "tools/cli/cli.h"
 
+/* Upper bound on the size of a file. */
 enum { MAX_BYTES = 1 << 30 };
 
 /* One tensor at one node. Texts are those of the JSON tree. */
@@ -21,6 +22,7 @@ typedef struct tensor {
 
 TL_VEC(tensor_vec, tensor);
 
+/* One file; its tensors are sorted so that two files can be walked side by side. */
 typedef struct explanation {
   const char *path;
   tl_file *file;
@@ -28,6 +30,7 @@ typedef struct explanation {
   tensor_vec tensors; /* by node, side, index */
 } explanation;
 
+/* Reports JSON that is not an explanation of dtypes. */
 static tl_status malformed(tl_cli *cli, const explanation *e, const cJSON *item, const char *what) {
   tl_place place = item ? tl_json_place(&e->json, item) : (tl_place){0};
   tl_location at = {.file = e->path, .line = place.line, .column = place.column};
@@ -37,12 +40,13 @@ static tl_status malformed(tl_cli *cli, const explanation *e, const cJSON *item,
       what);
 }
 
+/* Returns the text of a member, or NULL if it is missing or no text. */
 static const char *text_of(const cJSON *object, const char *key) {
   const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
   return cJSON_IsString(item) ? item->valuestring : NULL;
 }
 
-/* {"input": 0, ...} or {"output": 0, ...} */
+/* Reads {"input": 0, ...} or {"output": 0, ...}; false if a member is missing. */
 static bool read_tensor(const char *node, const cJSON *object, tensor *out) {
   const cJSON *in = cJSON_GetObjectItemCaseSensitive(object, "input");
   const cJSON *result = cJSON_GetObjectItemCaseSensitive(object, "output");
@@ -59,6 +63,7 @@ static bool read_tensor(const char *node, const cJSON *object, tensor *out) {
   return true;
 }
 
+/* Adds the tensors of one node. */
 static tl_status read_node(tl_cli *cli, explanation *e, const cJSON *node) {
   const cJSON *tensors = cJSON_GetObjectItemCaseSensitive(node, "tensors");
   const char *name = text_of(node, "node");
@@ -75,6 +80,7 @@ static tl_status read_node(tl_cli *cli, explanation *e, const cJSON *node) {
   return TL_OK;
 }
 
+/* Orders by node, side and index; the number of the tensor does not count. */
 static int compare_place(const tensor *x, const tensor *y) {
   int order = strcmp(x->node, y->node);
   if (order == 0)
@@ -89,6 +95,7 @@ static int by_place(const void *a, const void *b) {
   return order ? order : x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* Reads and sorts one explanation. The caller releases it, also after an error. */
 static tl_status load(tl_cli *cli, const char *path, explanation *e) {
   tl_json_error error;
   e->path = path;
@@ -124,7 +131,7 @@ static void add_place(tl_buf *out, const tensor *t) {
   tl_buf_printf(out, "`%s` %s %d (%s): ", t->node, t->side, t->index, t->port);
 }
 
-/* Walks both sorted lists side by side; the number of differences. */
+/* Walks both sorted lists side by side and returns the number of differences. */
 static uint32_t compare(const explanation *a, const explanation *b, tl_buf *out) {
   uint32_t i = 0;
   uint32_t k = 0;

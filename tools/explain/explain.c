@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tailor explain: what fusion rules, or those that expand ops for the NPU, did to a model and what
- * they nearly did, by public pass. */
+/* Implements tailor explain for rules: what fusions or expansions did to a model, and near
+ * misses. */
 #include "tools/explain/explain.h"
 
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #include "tools/explain/precision.h"
 #include "tools/explain/suggest_mixlist.h"
 
+/* One remark of a rule: it was applied, or it nearly was (f.code says why not). */
 typedef struct event {
   tl_fusion_remark f; /* strings in the arena */
   tl_sv node;         /* the root, or what was made */
@@ -21,6 +22,7 @@ typedef struct event {
 
 TL_VEC(event_vec, event);
 
+/* What is asked for, and the remarks that were collected. */
 typedef struct explanation {
   tl_cli *cli;
   tl_arena arena;
@@ -33,15 +35,19 @@ typedef struct explanation {
 
 /* ---- gathering ------------------------------------------------------------------------------ */
 
+/* Returns true for a remark about the pass that is asked for. Without one, clean-up rules and
+ * repeated near misses of fusions are left out. */
 static bool is_pass_wanted(const explanation *x, const tl_fusion_remark *f) {
   if (x->pass)
     return tl_sv_is(f->fusion, x->pass) || tl_sv_is(f->rule, x->pass);
   if (!x->expand)
     return !f->cleanup && !f->repeats;
-  /* that a node needs no expansion is no news of it, unless somebody asks */
+  /* "The node needs no expansion" is a fact of nearly every node, so it is told only about a node
+   * that is asked for. */
   return f->expand && (x->node || !f->code || strcmp(f->code, "NPU_FORM") != 0);
 }
 
+/* Returns true if the remark is about the wanted pass and node. */
 static bool is_wanted(const explanation *x, const tl_remark *r) {
   const tl_fusion_remark *f = r->fusion;
   bool pass = is_pass_wanted(x, f);
@@ -55,6 +61,7 @@ static bool is_wanted(const explanation *x, const tl_remark *r) {
   return false;
 }
 
+/* Copies a text into the arena: texts of a remark live only as long as the call. */
 static tl_sv keep(explanation *x, tl_sv s) {
   const char *p = tl_arena_copy(&x->arena, s.n ? s.p : "", s.n);
   x->no_memory = x->no_memory || !p;
@@ -78,7 +85,7 @@ static void gather(void *user, const tl_remark *r) {
     x->no_memory = true;
 }
 
-/* By pass, what was done before what was not, in the order of arrival. */
+/* Orders by pass, then applied before not applied, then by arrival. */
 static int by_pass(const void *a, const void *b) {
   const event *x = a, *y = b;
   int order = tl_sv_compare(x->f.fusion, y->f.fusion);
@@ -89,7 +96,8 @@ static int by_pass(const void *a, const void *b) {
   return x->order < y->order ? -1 : 1;
 }
 
-/* One past the last event of the pass that starts at `from`; *fused: how many were applied. */
+/* Returns one past the last event of the pass that starts at `from`. *fused: how many were
+ * applied. */
 static uint32_t pass_end(const explanation *x, uint32_t from, uint32_t *fused) {
   uint32_t i = from;
   *fused = 0;
@@ -100,8 +108,10 @@ static uint32_t pass_end(const explanation *x, uint32_t from, uint32_t *fused) {
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
+/* Node names that a line shows before it shortens the list. */
 enum { MOST_SHOWN = 4 };
 
+/* Adds names of nodes: the first ones and the last, if there are many. */
 static void add_nodes(tl_buf *out, const tl_fusion_remark *f) {
   bool all = f->n_nodes <= MOST_SHOWN;
   for (uint32_t i = 0; i < f->n_nodes; i++)
@@ -115,6 +125,7 @@ static void add_nodes(tl_buf *out, const tl_fusion_remark *f) {
 
 static const char *done_word(const explanation *x) { return x->expand ? "expanded" : "fused"; }
 
+/* Adds what the nodes became: a kernel, several nodes, or one. */
 static void add_made(tl_buf *out, const tl_fusion_remark *f) {
   if (f->scope) {
     tl_buf_printf(out, " are kernel %lld, which saves ", (long long)f->scope);
@@ -125,6 +136,7 @@ static void add_made(tl_buf *out, const tl_fusion_remark *f) {
     tl_buf_printf(out, " became %.*s", TL_SV_ARG(f->made));
 }
 
+/* Adds one line about an event. */
 static void add_event(const explanation *x, tl_buf *out, const event *e) {
   const tl_fusion_remark *f = &e->f;
   tl_buf_printf(out, "  %-*s  ", (int)strlen(done_word(x)), f->code ? "not" : done_word(x));
@@ -209,7 +221,7 @@ static void add_json(const explanation *x, tl_buf *out) {
 
 /* ---- command -------------------------------------------------------------------------------- */
 
-/* Are kernels of several nodes asked for, and nothing else? */
+/* Returns true if only one fusion of kernels is asked for. */
 static bool is_ub_pass(const explanation *x) {
   return x->pass && tl_ub_count_chains(tl_sv_from(x->pass)) > 0;
 }
@@ -221,7 +233,8 @@ static tl_status knows_pass(tl_cli *cli, tl_sv name, bool *out) {
   return TL_OK;
 }
 
-/* A name that nothing answers to would explain nothing, and not say why. */
+/* Refuses a name that neither a pass nor a rule has: it would explain nothing, without a word. An
+ * expansion's name under --fusion switches to expansions. */
 static tl_status check_pass(explanation *x) {
   tl_cli *cli = x->cli;
   bool known = false;
@@ -259,8 +272,9 @@ static tl_status stop_on_signal(void *user, tl_module *m, const tl_pass_event *e
   return *x->cli->signal ? TL_IO : TL_OK;
 }
 
-/* Kernels are seen in the NPU form alone. What has none is no error here, unless kernels are all
- * that is asked for. */
+/* Runs the passes to NPU form, where kernels of several nodes are decided. A model without NPU form
+ * is an error only if kernels are all that is asked for; otherwise unmapped ops are allowed,
+ * messages are muted, and a warning says that kernels are unknown. */
 static tl_status run_npu(explanation *x, tl_module *m, const tl_pipeline_options *p) {
   tl_options options = x->cli->settings.options;
   tl_session lenient = x->cli->session;
@@ -280,6 +294,8 @@ static tl_status run_npu(explanation *x, tl_module *m, const tl_pipeline_options
   return TL_OK;
 }
 
+/* Runs the pipeline with a remark for every event, and sorts the events. Expansions happen up to
+ * SELECT, canonical fusions in all stages; kernels need the NPU form after canonical form. */
 static tl_status run(explanation *x, tl_pipeline_report *report) {
   tl_cli *cli = x->cli;
   tl_module *m;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tailor explain, about rules: what fusions or expansions did to a model, what they nearly did. */
+/* Explains rules: what fusions or expansions did to a model, and what they nearly did. */
 #ifndef TL_TOOLS_EXPLAIN_EXPLAIN_H
 #define TL_TOOLS_EXPLAIN_EXPLAIN_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes all explanations of a model into one page for the browser. */
 #include "tools/explain/page.h"
 
 #include "support/json_writer.h"
@@ -6,6 +7,7 @@
 #include "tools/explain/explain.h"
 #include "tools/explain/precision.h"
 
+/* JSON of each explanation. */
 typedef struct page {
   tl_cli *cli;
   tl_pipeline_report report;
@@ -14,8 +16,8 @@ typedef struct page {
   tl_buf precision; /* empty: no mode was given */
 } page;
 
-/* Inside a script element no text may end it: '<' goes in as an escape, which JSON's strings know
- * and which stands nowhere else in JSON. */
+/* Adds JSON to a script element. '<' becomes an escape, so that no text can end the element; in
+ * JSON '<' occurs only inside strings, where the escape is legal. */
 static void add_data(tl_buf *out, const tl_buf *json) {
   for (size_t i = 0; i < json->n; i++)
     if (json->p[i] == '<')
@@ -37,6 +39,7 @@ static void add_passes(tl_json_writer *w, const tl_pipeline_report *r) {
   }
 }
 
+/* Adds the data of the page: the model, the passes and all explanations. */
 static void add_json(const page *x, tl_buf *out) {
   tl_json_writer writer = tl_json_to(out), *w = &writer;
   const tl_pipeline_report *r = &x->report;
@@ -62,6 +65,7 @@ static void add_json(const page *x, tl_buf *out) {
   tl_put_end(w);
 }
 
+/* Runs the pipeline once for each explanation, because each needs other stages. */
 static tl_status gather(page *x) {
   tl_pipeline_report unused;
   TL_TRY(tl_explain_rules_json(x->cli, false, &x->report, &x->fusion));
@@ -73,6 +77,7 @@ static tl_status gather(page *x) {
   return TL_OK;
 }
 
+/* Writes head, data and tail as one file. */
 static tl_status write_page(const page *x) {
   tl_buf json, out;
   tl_buf_init(&json);
@@ -89,7 +94,7 @@ static tl_status write_page(const page *x) {
   return status;
 }
 
-/* The page shows everything, and searches. */
+/* Refuses options that select a part: the page shows everything and has a search. */
 static tl_status check_options(tl_cli *cli) {
   static const tl_option_id others[] = {TL_OPTION_EXPLAIN_FUSION, TL_OPTION_EXPLAIN_EXPAND,
                                         TL_OPTION_EXPLAIN_NODE,   TL_OPTION_EXPLAIN_TYPE,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Explains the dtypes of a model: what each tensor became and why, and which casts that needs. */
 #include "tools/explain/precision.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 #include "support/json_writer.h"
 #include "tools/explain/decision.h"
 
-/* A value that somebody wants in another dtype than it has. */
+/* A value that at least one operand wants in another dtype than it has. */
 typedef struct wanted_cast {
   tl_value_id value;
   tl_dtype dtype;
@@ -19,6 +20,7 @@ typedef struct wanted_cast {
 
 TL_VEC(cast_vec, wanted_cast);
 
+/* Counts over the whole model. */
 typedef struct summary {
   uint32_t nodes;   /* that have a floating-point tensor */
   uint32_t lowered; /* with a tensor that became narrower */
@@ -32,6 +34,7 @@ typedef struct summary {
   int64_t values_saved;  /* bytes of results of known size */
 } summary;
 
+/* State of one explanation: the parts of the output are collected while nodes are visited. */
 typedef struct view {
   tl_cli *cli;
   tl_module *m; /* while its decision is looked at */
@@ -57,6 +60,7 @@ static tl_sv label(const view *x, tl_node_id n) { return tl_node_where(x->m, n).
 
 /* ---- one node -------------------------------------------------------------------------------- */
 
+/* Returns the port of an operand or result; a variadic port covers all indices from its first. */
 static const tl_precision_port *port_of(const tl_precision_form *f, bool output, uint32_t index) {
   const tl_precision_port *ports = output ? f->outputs : f->inputs;
   uint32_t n = output ? f->n_outputs : f->n_inputs;
@@ -66,7 +70,7 @@ static const tl_precision_port *port_of(const tl_precision_form *f, bool output,
   return NULL;
 }
 
-/* Name of a port of the NPU type, else of the op. */
+/* Returns the name of a port of the NPU type, else of the op, else "". */
 static const char *port_name(const view *x, tl_node_id n, bool output, uint32_t index) {
   const tl_precision_form *f = x->d->nodes[n].form;
   const tl_precision_port *p = f ? port_of(f, output, index) : NULL;
@@ -77,6 +81,7 @@ static const char *port_name(const view *x, tl_node_id n, bool output, uint32_t 
   return p ? p->name : port ? port->name : "";
 }
 
+/* Adds the chosen column of dtypes: inputs, " > ", outputs. */
 static void add_signature(tl_buf *out, const tl_precision_choice *c) {
   const tl_precision_form *f = c->form;
   for (uint32_t i = 0; i < f->n_inputs + f->n_outputs; i++) {
@@ -89,7 +94,8 @@ static void add_signature(tl_buf *out, const tl_precision_choice *c) {
   }
 }
 
-/* Results of gray ops are not fed: their operands have decided. */
+/* Returns the sentence of a rule. Two rules mean something else at this place: the chip may have
+ * set the mode, and results of gray ops follow the operands that decided. */
 static const char *sentence(const view *x, const tl_precision_slot *s, bool output) {
   if (x->d->config->by_chip && s->rule == TL_BY_MODE)
     return "no mode is given, so dtypes that the chip has are kept";
@@ -98,6 +104,7 @@ static const char *sentence(const view *x, const tl_precision_slot *s, bool outp
   return tl_precision_rule_sentence((tl_precision_rule)s->rule);
 }
 
+/* Adds why a slot has its dtype: the rule, the value it follows, and how well a signature fits. */
 static void add_reason(const view *x, tl_buf *out, const tl_precision_slot *s, bool output,
                        const char *why) {
   bool own = s->rule == TL_BY_POLICY || s->rule == TL_BY_EPSILON || s->rule == TL_BY_ANGLE ||
@@ -117,6 +124,7 @@ static void add_reason(const view *x, tl_buf *out, const tl_precision_slot *s, b
     tl_buf_add_z(out, "; the op takes no wider one");
 }
 
+/* Adds one line about an operand or result. */
 static void add_slot_text(view *x, const tl_precision_slot *s, const char *port, bool output,
                           const char *why) {
   tl_buf_printf(&x->nodes, "  %-12s %-4s", port, dtype_name(s->original));
@@ -129,7 +137,7 @@ static void add_slot_text(view *x, const tl_precision_slot *s, const char *port,
   tl_buf_add_char(&x->nodes, '\n');
 }
 
-/* What the policy of ranges knows of a value: an end that it does not know is null. */
+/* Adds what the policy of ranges knows of a value; an end that it does not know is null. */
 static void add_interval(const view *x, tl_json_writer *w, tl_value_id v) {
   const tl_interval *r = x->d->ranges ? &x->d->ranges[v] : NULL;
   if (!r || (isinf(r->low) && isinf(r->high)))
@@ -138,7 +146,7 @@ static void add_interval(const view *x, tl_json_writer *w, tl_value_id v) {
   tl_member_f64(w, "greatest", r->high);
 }
 
-/* Where a slot is: an operand or a result of a node. */
+/* Place of a slot: an operand or a result of a node. */
 typedef struct slot_place {
   const char *port;
   bool output;
@@ -168,6 +176,7 @@ static void add_slot_json(view *x, const tl_precision_slot *s, slot_place at, tl
   tl_buf_release(&text);
 }
 
+/* Adds one operand or result. Absent operands and values without a dtype are skipped. */
 static void add_slot(view *x, tl_node_id n, bool output, uint32_t index) {
   const tl_node *node = tl_node_get(x->m, n);
   tl_value_id v = output ? node->results + index : tl_operand(x->m, n, index);
@@ -183,6 +192,7 @@ static void add_slot(view *x, tl_node_id n, bool output, uint32_t index) {
   add_slot_json(x, s, (slot_place){port, output, index}, v, x->d->nodes[n].why);
 }
 
+/* Adds the line of a node: its type, colour and signature. */
 static void add_head_text(view *x, tl_node_id n) {
   const tl_precision_choice *c = &x->d->nodes[n];
   tl_buf *out = &x->nodes;
@@ -200,6 +210,7 @@ static void add_head_text(view *x, tl_node_id n) {
   tl_buf_add_char(out, '\n');
 }
 
+/* Starts the object of a node and its list of tensors, which add_node ends. */
 static void add_head_json(view *x, tl_node_id n) {
   tl_json_writer *w = &x->node_writer;
   const tl_precision_choice *c = &x->d->nodes[n];
@@ -236,7 +247,8 @@ static bool has_float(const view *x, tl_node_id n) {
   return false;
 }
 
-/* Nodes without floats have nothing to tell, unless somebody asks for them. */
+/* Returns true if --node and --type select the node. Without both, nodes without floats are left
+ * out. */
 static bool is_wanted(const view *x, tl_node_id n) {
   const tl_precision_form *f = x->d->nodes[n].form;
   if (x->node && !tl_sv_is(label(x, n), x->node))
@@ -265,6 +277,7 @@ static void add_node(view *x, tl_node_id n) {
 
 /* ---- what it amounts to ---------------------------------------------------------------------- */
 
+/* Returns true if a float became a float of fewer bits. */
 static bool is_narrower(const tl_precision_slot *s) {
   return is_float(s->original) && is_float(s->chosen) &&
          tl_dtype_get((tl_dtype)s->chosen)->bits < tl_dtype_get((tl_dtype)s->original)->bits;
@@ -281,6 +294,7 @@ static void count_node(view *x, tl_node_id n) {
   x->sum.lowered += lowered;
 }
 
+/* Returns the bytes of a value in a dtype, 0 if its size is unknown or absurd. */
 static int64_t bytes_of(const tl_module *m, tl_value_id v, unsigned dtype) {
   uint64_t elements;
   uint64_t bytes;
@@ -290,6 +304,8 @@ static int64_t bytes_of(const tl_module *m, tl_value_id v, unsigned dtype) {
   return (int64_t)bytes;
 }
 
+/* Records that operand i wants its value in another dtype. One cast serves all operands that want
+ * the same dtype. */
 static void note_wanted(view *x, tl_node_id n, uint32_t i) {
   tl_value_id v = tl_operand(x->m, n, i);
   uint8_t want = x->d->uses[tl_node_get(x->m, n)->operands + i].chosen;
@@ -310,7 +326,8 @@ static bool is_constant(const view *x, tl_value_id v) {
   return tl_value_get(x->m, v)->kind == TL_VALUE_CONSTANT;
 }
 
-/* Does somebody still take the constant as the model has it? */
+/* Returns true if an operand still takes the constant in its own dtype, so that both copies
+ * stay. */
 static bool is_kept_too(const view *x, tl_value_id v) {
   for (tl_use_id u = tl_value_get(x->m, v)->first_use; u; u = tl_use_get(x->m, u)->next)
     if (x->d->uses[u].chosen == x->d->values[v].chosen || x->d->uses[u].chosen == TL_DTYPE_NONE)
@@ -318,6 +335,7 @@ static bool is_kept_too(const view *x, tl_value_id v) {
   return false;
 }
 
+/* Counts what casting a constant does to its numbers and to the size of the model. */
 static void count_constant(view *x, const wanted_cast *c, tl_float_counts *counts) {
   const tl_tensor *t = tl_tensor_get(x->m, tl_value_get(x->m, c->value)->tensor);
   x->sum.constants++;
@@ -363,6 +381,8 @@ static void add_cast_json(view *x, const wanted_cast *c, const tl_float_counts *
   tl_put_end(w);
 }
 
+/* Counts and lists the wanted casts. A constant that nobody takes as it is gives its bytes back,
+ * once, whatever the number of its casts; `seen` holds the constants that were counted. */
 static void look_at_casts(view *x) {
   tl_map seen = {0};
   for (uint32_t i = 0; i < x->wanted.n; i++) {
@@ -386,6 +406,7 @@ static void look_at_casts(view *x) {
   tl_map_release(&seen);
 }
 
+/* Visits all nodes of a graph, and the operands of its return. */
 static void look_at_graph(view *x, const tl_graph *g) {
   TL_FOR_NODES(x->m, g, n) {
     const tl_node *node = tl_node_get(x->m, n);
@@ -415,6 +436,7 @@ static void look(void *user, tl_module *m, const tl_precision *d) {
   look_at_casts(x);
 }
 
+/* Collects casts that cast-motion removed or merged after the decision. */
 static void hear(void *user, const tl_remark *r) {
   view *x = user;
   tl_json_writer *w = &x->cancelled_writer;
@@ -462,6 +484,7 @@ static void add_text(view *x, tl_buf *out) {
                 (long long)s->weights_saved, (long long)s->values_saved);
 }
 
+/* Ends a list that was collected and adds it as a member. */
 static void add_list(tl_json_writer *w, const char *key, tl_json_writer *list) {
   tl_put_end(list);
   tl_json_line(w, 1);
@@ -517,6 +540,7 @@ bool tl_cli_asks_precision(const tl_cli *cli) {
          !tl_precision_is_inert(&cli->settings.precision);
 }
 
+/* Runs the pipeline and adds the explanation in one of its forms. */
 static tl_status explain(tl_cli *cli, bool json, tl_buf *out) {
   view x = {.cli = cli, .json = json};
   x.node = tl_cli_has(cli, TL_OPTION_EXPLAIN_NODE) ? tl_cli_get(cli, TL_OPTION_EXPLAIN_NODE) : NULL;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Suggests the black list that the policy of ranges comes to (tailor explain --suggest-mixlist). */
 #include "tools/explain/suggest_mixlist.h"
 
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include "tools/explain/decision.h"
 #include "tools/run/value_files.h"
 
+/* An op type that the policy kept wide. */
 typedef struct finding {
   tl_sv type;  /* judged type; strings in the arena */
   tl_sv first; /* a node of it, and what the policy says of it */
@@ -16,6 +18,7 @@ typedef struct finding {
 
 TL_VEC(finding_vec, finding);
 
+/* State of one suggestion. */
 typedef struct suggestion {
   tl_cli *cli;
   tl_arena arena;
@@ -25,10 +28,12 @@ typedef struct suggestion {
 
 /* ---- what the policy kept wide --------------------------------------------------------------- */
 
+/* Returns true if a rule of the policy decided the slot. */
 static bool is_held(const tl_precision_slot *s) {
   return s->rule == TL_BY_POLICY || s->rule == TL_BY_EPSILON || s->rule == TL_BY_ANGLE;
 }
 
+/* Returns true if the policy decided any slot of the node. */
 static bool by_policy(const tl_precision *d, const tl_node *node) {
   for (uint32_t i = 0; i < node->n_operands; i++)
     if (is_held(&d->uses[node->operands + i]))
@@ -45,6 +50,7 @@ static tl_sv keep(suggestion *s, tl_sv text) {
   return copy ? (tl_sv){copy, text.n} : TL_SV("");
 }
 
+/* Counts a node under its judged type; the first one gives name and reason. */
 static void add(suggestion *s, tl_module *m, tl_node_id n, const tl_precision_choice *c) {
   for (uint32_t i = 0; i < s->found.n; i++)
     if (tl_sv_eq(s->found.at[i].type, c->form->type)) {
@@ -84,8 +90,8 @@ static bool is_found(const suggestion *s, tl_sv type) {
   return false;
 }
 
-/* What an entry of the user's file becomes; 0: nothing. A type that is to be black stays off the
- * list that it was taken off, unless that was the black one. */
+/* Returns what an entry of the user's file becomes; 0: nothing. A type that becomes black stays off
+ * the list that the user took it off, unless that was the black list. */
 static uint8_t edits_now(const suggestion *s, const tl_mix_edit *e) {
   const uint8_t taken_off = TL_MIX_REMOVE_WHITE | TL_MIX_REMOVE_GRAY;
   if (!is_found(s, e->type))
@@ -93,6 +99,7 @@ static uint8_t edits_now(const suggestion *s, const tl_mix_edit *e) {
   return e->edits & TL_MIX_REMOVE_BLACK ? 0 : (uint8_t)((e->edits & taken_off) | TL_MIX_ADD_BLACK);
 }
 
+/* Returns true if the user's file has an entry for the type. */
 static bool is_edited(const tl_precision_config *c, tl_sv type) {
   for (uint32_t i = 0; i < c->n_mix; i++)
     if (c->mix[i].line && tl_sv_eq(c->mix[i].type, type))
@@ -108,7 +115,7 @@ static void add_type(tl_json_writer *w, const char *key, tl_sv type, uint32_t *n
   tl_put_sv(w, type);
 }
 
-/* One of the six arrays, as "key": [...]; nothing when it is empty. */
+/* Adds one of the six arrays as "key": [...], or nothing if it is empty. */
 static void add_array(const suggestion *s, tl_json_writer *w, const char *key, uint8_t edit) {
   const tl_precision_config *c = &s->cli->settings.precision;
   uint32_t n = 0;
@@ -122,6 +129,7 @@ static void add_array(const suggestion *s, tl_json_writer *w, const char *key, u
     tl_put_end(w);
 }
 
+/* Adds the whole mix list. Lists without entries are left out. */
 static void add_json(const suggestion *s, tl_buf *out) {
   static const struct {
     const char *name;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Estimates how coarsely the values of a model are computed. */
 #include "tools/verify/grain.h"
 
 #include <math.h>
@@ -7,14 +8,18 @@
 #include "ir/op.h"
 #include "ir/ops_gen.h"
 
+/* Upper bounds on nested bodies and on trips of a loop that are counted. */
 enum { MAX_DEPTH = 64, MOST_TRIPS = 1 << 20 };
 
+/* State of one walk over a module. */
 typedef struct finder {
   const tl_module *m;
   tl_grains *out;
   tl_dtype emulate;
 } finder;
 
+/* Returns one unit in the last place relative to the number: 2 to the minus number of fraction
+ * bits; 0 for dtypes that are no float. */
 static double unit_of(tl_dtype d) {
   switch (d) {
   case TL_DTYPE_F64: return 0x1p-52;
@@ -45,13 +50,15 @@ tl_grain tl_grain_worse(tl_grain a, tl_grain b) {
   return a;
 }
 
+/* Returns the dtype to which a value is really rounded: the emulated one for f32 and f64. */
 static tl_dtype rounded_to(const finder *f, tl_value_id v) {
   tl_dtype d = tl_type_dtype(f->m, tl_value_type(f->m, v));
   bool wide = d == TL_DTYPE_F32 || d == TL_DTYPE_F64;
   return wide && f->emulate != TL_DTYPE_NONE ? f->emulate : d;
 }
 
-/* What only moves data, or makes it wider, rounds nothing. */
+/* Returns true if a node rounds. A node that only moves data or widens it does not; of a node with
+ * bodies, the bodies do. */
 static bool rounds(const finder *f, const tl_node *node, tl_dtype to) {
   const tl_op *op = tl_op_row(node->op);
   if (op && (op->traits & TL_TRAIT_LAYOUT))
@@ -66,6 +73,7 @@ static bool rounds(const finder *f, const tl_node *node, tl_dtype to) {
   return from <= 0 || from < unit_of(to);
 }
 
+/* Returns the coarsest grain among the operands. */
 static tl_grain of_operands(const finder *f, const tl_node *node) {
   tl_grain worst = {0};
   for (uint32_t i = 0; i < node->n_operands; i++) {
@@ -76,6 +84,8 @@ static tl_grain of_operands(const finder *f, const tl_node *node) {
   return worst;
 }
 
+/* Sets the grains of a node's results. A coarser unit starts a new count of roundings, the same
+ * unit continues the count, and a finer one adds nothing that could be seen. */
 static void set_results(const finder *f, const tl_node *node, tl_grain worst) {
   for (uint32_t i = 0; i < node->n_results; i++) {
     tl_dtype to = rounded_to(f, node->results + i);
@@ -90,6 +100,7 @@ static void set_results(const finder *f, const tl_node *node, tl_grain worst) {
   }
 }
 
+/* Returns the trips of a Loop with a constant trip count, else 1. */
 static double trips_of(const finder *f, const tl_node *node) {
   tl_value_id v = node->op == TL_OP_Loop && node->n_operands
                       ? tl_use_get(f->m, node->operands)->value
@@ -101,6 +112,7 @@ static double trips_of(const finder *f, const tl_node *node) {
   return trips > MOST_TRIPS ? MOST_TRIPS : (double)trips;
 }
 
+/* Returns the grain of two computations in a row: roundings to the same unit add up. */
 static tl_grain one_after_other(tl_grain a, tl_grain b) {
   tl_grain worst = tl_grain_worse(a, b);
   bool same = !(a.unit < b.unit) && !(b.unit < a.unit);
@@ -110,7 +122,8 @@ static tl_grain one_after_other(tl_grain a, tl_grain b) {
 
 static tl_grain of_graph(const finder *f, tl_graph_id g, int depth);
 
-/* What bodies do to their values they do in each round. */
+/* Returns the worst grain of a node's bodies. What a body does to its values it does in each
+ * trip. */
 static tl_grain of_bodies(const finder *f, const tl_node *node, int depth) {
   tl_grain worst = {0};
   for (uint32_t i = 0; i < node->n_attrs && depth < MAX_DEPTH; i++) {
@@ -122,7 +135,7 @@ static tl_grain of_bodies(const finder *f, const tl_node *node, int depth) {
   return worst;
 }
 
-/* Goes over the nodes; the worst of all values is what the graph does. */
+/* Sets the grains of a graph's nodes and returns the worst of them. */
 static tl_grain of_graph(const finder *f, tl_graph_id id, int depth) {
   const tl_graph *g = tl_graph_get(f->m, id);
   tl_grain worst = {0};

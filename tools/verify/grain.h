@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How coarsely values are computed: a float that is f32 is no more precise than the f16 that it was
- * made of. */
+/* Estimates how coarsely values are computed: an f32 that was made of f16 is no more precise than
+ * f16. */
 #ifndef TL_TOOLS_VERIFY_GRAIN_H
 #define TL_TOOLS_VERIFY_GRAIN_H
 
 #include "ir/module.h"
 
+/* How coarsely one value is computed. */
 typedef struct tl_grain {
   double unit;    /* in the last place, relative, of the coarsest float that it was rounded to on
                      its way; 0: to none */
@@ -13,23 +14,25 @@ typedef struct tl_grain {
   tl_dtype dtype; /* that float */
 } tl_grain;
 
+/* Grains of all values of a module. */
 typedef struct tl_grains {
   tl_grain *at; /* owned; by value id */
   uint32_t n;
 } tl_grains;
 
-/* Looks at all graphs. emulate: f32 and f64 count as that float; NONE: they are what they are.
- * False when memory is out; release it all the same. O(nodes + edges). */
+/* Finds the grains of all values. emulate: f32 and f64 count as that float; TL_DTYPE_NONE: they
+ * count as they are. False if memory is out; release it all the same. O(nodes + edges). */
 bool tl_grains_find(const tl_module *m, tl_dtype emulate, tl_grains *out);
+/* Releases the grains; does nothing for a zero-initialised object. */
 void tl_grains_release(tl_grains *g);
-/* Zero for a value that is none. */
+/* Returns the grain of a value, zero for a value that has none. */
 tl_grain tl_grain_of(const tl_grains *g, tl_value_id v);
-/* As coarse as f16, or coarser. */
+/* Returns true for a grain as coarse as f16, or coarser. */
 bool tl_grain_is_coarse(tl_grain g);
-/* The one with the greater error. */
+/* Returns the one with the greater error. */
 tl_grain tl_grain_worse(tl_grain a, tl_grain b);
-/* Error to be expected of a value as a share of its greatest element: roundings are independent of
- * each other, so that errors add up as their squares do. */
+/* Returns the error to be expected of a value as a share of its greatest element. Roundings are
+ * independent of each other, so errors add up like their squares: unit * sqrt(steps). */
 double tl_grain_share(tl_grain g);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What verify says. */
+/* Prints what verify found. */
 #include "tools/verify/report.h"
 
 #include <math.h>
@@ -18,7 +18,8 @@ void tl_verify_report_release(tl_verify_report *r) {
 
 /* ---- which rows ----------------------------------------------------------------------------- */
 
-/* Farthest beyond its tolerance first; the order of execution decides between equals. */
+/* Orders rows: farthest beyond its tolerance first; the order of execution decides between
+ * equals. */
 static bool is_worse(const tl_twin *rows, uint32_t i, uint32_t k) {
   const tl_difference *a = &rows[i].d, *b = &rows[k].d;
   if (a->equal != b->equal)
@@ -30,6 +31,7 @@ static bool is_worse(const tl_twin *rows, uint32_t i, uint32_t k) {
   return i < k;
 }
 
+/* Restores the heap below `at`: no row is worse than its parent. */
 static void sift(const tl_twin *rows, uint32_t *heap, uint32_t n, uint32_t at) {
   for (uint32_t child; (child = 2 * at + 1) < n; at = child) {
     if (child + 1 < n && is_worse(rows, heap[child], heap[child + 1]))
@@ -42,7 +44,8 @@ static void sift(const tl_twin *rows, uint32_t *heap, uint32_t n, uint32_t at) {
   }
 }
 
-/* Indices of the `most` worst rows, the worst first; NULL when memory is out. */
+/* Returns indices of the `most` worst rows, the worst first; NULL if memory is out. This is
+ * heapsort with its own loops, because qsort passes no context to compare rows by index. */
 static uint32_t *rank(const tl_twin_vec *rows, uint32_t most, uint32_t *n) {
   uint32_t *heap = malloc((rows->n + 1) * sizeof *heap);
   if (!heap)
@@ -51,6 +54,8 @@ static uint32_t *rank(const tl_twin_vec *rows, uint32_t most, uint32_t *n) {
     heap[i] = i;
   for (uint32_t i = rows->n / 2; i-- > 0;)
     sift(rows->at, heap, rows->n, i);
+  /* Each round moves the worst remaining row to the end, so the order from the end is the least bad
+   * first. */
   for (uint32_t left = rows->n; left > 1; left--) {
     uint32_t t = heap[0];
     heap[0] = heap[left - 1];
@@ -63,6 +68,7 @@ static uint32_t *rank(const tl_twin_vec *rows, uint32_t most, uint32_t *n) {
   return heap;
 }
 
+/* Returns the first row in order of execution that differs: the cause is at or before it. */
 static const tl_twin *first_that_differs(const tl_twin_vec *rows, uint32_t *n_differ) {
   const tl_twin *first = NULL;
   *n_differ = 0;
@@ -75,6 +81,7 @@ static const tl_twin *first_that_differs(const tl_twin_vec *rows, uint32_t *n_di
   return first;
 }
 
+/* Returns the op that makes a value; a constant has none. */
 static tl_sv op_of(const tl_module *m, tl_value_id v) {
   tl_node_id n = tl_value_producer(m, v);
   return n ? tl_op_name(m, tl_node_get(m, n)->op) : TL_SV("constant");
@@ -82,6 +89,7 @@ static tl_sv op_of(const tl_module *m, tl_value_id v) {
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
+/* Adds how far an output is off, or why its elements cannot be compared. */
 static void add_difference(tl_buf *out, const tl_output_row *row) {
   const tl_difference *d = &row->d;
   if (d->reason) {
@@ -106,7 +114,7 @@ static void add_difference(tl_buf *out, const tl_output_row *row) {
   tl_buf_add_f64(out, d->want);
 }
 
-/* What the outputs were held to; of several the most that was allowed. */
+/* Returns the grain of the output that was allowed the most. */
 static tl_grain coarsest(const tl_verify_report *r) {
   tl_grain worst = {0};
   for (uint32_t i = 0; r->tolerance->by_depth && i < r->outputs.n; i++)
@@ -277,7 +285,7 @@ tl_status tl_verify_print(tl_cli *cli, tl_verify_report *r) {
   uint64_t most = 0;
   tl_buf out;
   tl_buf_init(&out);
-  /* the option table bounds the number */
+  /* The option table bounds the number, so it fits 32 bits. */
   if (!tl_parse_u64(tl_sv_from(tl_cli_get(cli, TL_OPTION_TENSORS)), &most))
     return TL_INTERNAL;
   for (uint32_t i = 0; i < r->outputs.n; i++)

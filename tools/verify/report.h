@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What verify says: outputs first, then the inner tensors that differ most. */
+/* Prints what verify found: outputs first, then the inner tensors that differ most. */
 #ifndef TL_TOOLS_VERIFY_REPORT_H
 #define TL_TOOLS_VERIFY_REPORT_H
 
 #include "tools/verify/twins.h"
 
+/* One output of the two models. Values are borrowed. */
 typedef struct tl_output_row {
   tl_sv name;
   const tl_host *got;
@@ -15,6 +16,7 @@ typedef struct tl_output_row {
 
 TL_VEC(tl_output_rows, tl_output_row);
 
+/* All that verify found. */
 typedef struct tl_verify_report {
   tl_output_rows outputs; /* owned */
   const tl_tolerance *tolerance;
@@ -24,8 +26,9 @@ typedef struct tl_verify_report {
   tl_buf note;
 } tl_verify_report;
 
+/* Releases what the report owns. */
 void tl_verify_report_release(tl_verify_report *r);
-/* Prints the report, sets cli->differs. */
+/* Prints the report as text or JSON, and sets cli->differs if an output differs. */
 tl_status tl_verify_print(tl_cli *cli, tl_verify_report *r) TL_NODISCARD;
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opt --verify-numerics. A first run of the pipeline notes which rewrites were made by rules; then
- * the model is read again for each and rewritten up to it and no further, which is what
- * --rewrite-limit is for. That takes time and shows each rule in the very state that it met. */
+/* Verifies each rewrite by a rule with numbers (opt --verify-numerics). A first run of the pipeline
+ * notes which rewrites rules made. Then the model is read again for each of them and rewritten up
+ * to it and no further (rewrite_limit). That takes time, but shows each rule in the very state in
+ * which it was applied. */
 #include "tools/verify/rules.h"
 
 #include <math.h>
@@ -12,6 +13,7 @@
 #include "tools/run/inputs.h"
 #include "tools/verify/grain.h"
 
+/* One rewrite that a rule made. */
 typedef struct fired {
   uint64_t number; /* among all rewrites, from 1 */
   tl_numerics numerics;
@@ -22,6 +24,8 @@ typedef struct fired {
 
 TL_VEC(fired_vec, fired);
 
+/* State of the verification. The outputs of the last state are kept, since one rewrite's result is
+ * the next one's start. */
 typedef struct verifier {
   tl_evaluation e;
   tl_cli *cli;
@@ -43,6 +47,7 @@ static tl_sv keep(verifier *v, tl_sv s) {
   return p ? (tl_sv){p, s.n} : TL_SV("");
 }
 
+/* Collects the rewrites of rules. report.rewrites is the number of this one among all rewrites. */
 static void note_rewrite(void *user, const tl_remark *r) {
   verifier *v = user;
   const tl_fusion_remark *f = r->fusion;
@@ -55,7 +60,7 @@ static void note_rewrite(void *user, const tl_remark *r) {
     v->no_memory = true;
 }
 
-/* limit: rewrites, at least 1; UINT64_MAX: all. */
+/* Runs the pipeline with an upper bound on rewrites, at least 1; UINT64_MAX means no bound. */
 static tl_status rewrite(verifier *v, tl_module *m, uint64_t limit) {
   bool all = limit == UINT64_MAX;
   tl_pipeline_options p = tl_session_pipeline(&v->cli->session, TL_STAGE_ALL);
@@ -66,6 +71,7 @@ static tl_status rewrite(verifier *v, tl_module *m, uint64_t limit) {
   return tl_session_run(&v->cli->session, m, &p, &v->report);
 }
 
+/* Runs the whole pipeline once to list the rewrites. */
 static tl_status list_rewrites(verifier *v) {
   tl_module *m;
   TL_TRY(tl_session_load(&v->cli->session, v->cli->word, &m));
@@ -74,6 +80,7 @@ static tl_status list_rewrites(verifier *v) {
   return status == TL_OK && v->no_memory ? tl_fail_memory(&v->cli->diag, TL_NOWHERE) : status;
 }
 
+/* Evaluates a state of the model on the same inputs. */
 static tl_status evaluate(verifier *v, tl_module *m, tl_host_vec *out) {
   tl_host_vec inputs = {0};
   TL_TRY(tl_infer_module(m));
@@ -85,7 +92,8 @@ static tl_status evaluate(verifier *v, tl_module *m, tl_host_vec *out) {
   return status;
 }
 
-/* The model after `limit` rewrites, and what it computes. */
+/* Makes the model after `limit` rewrites and its outputs. The caller destroys both, also after an
+ * error. */
 static tl_status reach(verifier *v, uint64_t limit, tl_module **m, tl_host_vec *out) {
   if (*v->cli->signal)
     return TL_IO;
@@ -94,6 +102,7 @@ static tl_status reach(verifier *v, uint64_t limit, tl_module **m, tl_host_vec *
   return status == TL_OK ? evaluate(v, *m, out) : status;
 }
 
+/* Makes a state the one that the next rewrite is compared with; takes all arguments over. */
 static void move_on(verifier *v, tl_module *m, tl_host_vec *values, tl_grains *grains,
                     uint64_t state) {
   tl_values_release(&v->before);
@@ -108,9 +117,11 @@ static void move_on(verifier *v, tl_module *m, tl_host_vec *values, tl_grains *g
   v->state = state;
 }
 
-/* Units in the last place of the largest number that reordered sums of halves may differ by. */
+/* Upper bound on the difference of reordered sums in f16, in units in the last place of the largest
+ * number. */
 enum { HALF_UNITS = 4 };
 
+/* Returns what a rule of this class may change. An exact rule may change nothing. */
 static tl_tolerance tolerance_of(tl_numerics n) {
   static const double relative[] = {0, 1e-4, 1e-2}, absolute[] = {0, 1e-5, 1e-3};
   return (tl_tolerance){.rtol = relative[n],
@@ -121,6 +132,7 @@ static tl_tolerance tolerance_of(tl_numerics n) {
                         .elements = true};
 }
 
+/* Reports a rule that changed an output beyond its class. */
 static void report(verifier *v, const fired *f, tl_sv output, const tl_difference *d) {
   static const char *const classes[] = {"exact", "reassociating", "approximate"};
   tl_location where = {.file = v->cli->word, .node = f->node};
@@ -140,7 +152,8 @@ static void report(verifier *v, const fired *f, tl_sv output, const tl_differenc
                 (unsigned long long)d->worst, d->want, d->got, TL_SV_ARG(f->rule));
 }
 
-/* An output that is f32 may have been computed in f16, before or behind the rewrite. */
+/* Returns the unit of the coarsest float in which output i was computed, before or after the
+ * rewrite: an f32 output may have been computed in f16. */
 static double computed_in(const verifier *v, const tl_module *m, const tl_grains *grains,
                           uint32_t i) {
   const tl_module *before = v->holds ? v->holds : v->original;
@@ -150,6 +163,7 @@ static double computed_in(const verifier *v, const tl_module *m, const tl_grains
   return tl_grain_is_coarse(g) ? g.unit : 0;
 }
 
+/* Compares the outputs before and after one rewrite; the first difference ends the search. */
 static void compare(verifier *v, const fired *f, tl_module *m, const tl_grains *grains,
                     const tl_host_vec *after) {
   tl_tolerance t = tolerance_of(f->numerics);
@@ -162,6 +176,8 @@ static void compare(verifier *v, const fired *f, tl_module *m, const tl_grains *
   }
 }
 
+/* Moves to the state after `limit` rewrites. f: the rewrite between both states, NULL to move
+ * without a comparison. */
 static tl_status step_to(verifier *v, uint64_t limit, const fired *f) {
   tl_module *m = NULL;
   tl_host_vec values = {0};
@@ -191,6 +207,7 @@ static tl_status verify_all(verifier *v) {
     return tl_fail_memory(&v->cli->diag, TL_NOWHERE);
   for (uint32_t i = 0; i < v->fired.n && !v->cli->differs; i++) {
     const fired *f = &v->fired.at[i];
+    /* Rewrites that no rule made lie between: the state just before this one must be made first. */
     if (v->state != f->number - 1)
       TL_TRY(step_to(v, f->number - 1, NULL));
     TL_TRY(step_to(v, f->number, f));

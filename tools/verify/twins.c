@@ -2,20 +2,22 @@
 /* Compares the tensors that two models have in common by name. */
 #include "tools/verify/twins.h"
 
-/* Constants have values too: folding turns computed tensors into them. Inputs are the same. */
+/* Returns true for named results and constants of the main graph. Folding turns computed tensors
+ * into constants, so constants take part; inputs are the same by construction. */
 static bool takes_part(const tl_module *m, tl_value_id v) {
   const tl_value *value = tl_value_get(m, v);
   return (value->kind == TL_VALUE_RESULT || value->kind == TL_VALUE_CONSTANT) && value->name &&
          tl_value_graph(m, v) == tl_module_main(m)->id;
 }
 
-/* by[symbol of m] = value of that name. */
+/* Fills by[symbol of m] with the value of that name. */
 static void index_names(const tl_module *m, tl_value_id *by) {
   for (tl_value_id v = 1; v < tl_module_value_end(m); v++)
     if (takes_part(m, v))
       by[tl_value_get(m, v)->name] = v;
 }
 
+/* Pairs values of equal names. Two constants are not compared, since nothing was computed. */
 static void pair(tl_twins *t, const tl_value_id *by_name) {
   for (tl_value_id v = 1; v < tl_module_value_end(t->a); v++) {
     if (!takes_part(t->a, v))
@@ -64,6 +66,7 @@ void tl_twins_release(tl_twins *t) {
   tl_twin_vec_release(&t->rows);
 }
 
+/* Compares the value of b with that of a and adds the result. */
 static tl_status add_row(tl_twins *t, tl_value_id v, const tl_host *got, const tl_host *want) {
   tl_twin row = {.value = v};
   tl_grain g =
@@ -78,6 +81,7 @@ tl_status tl_twins_watch_a(void *twins, const tl_module *m, tl_value_id v, const
   tl_value_id twin = t->of_a[v];
   if (!twin || t->kept[twin])
     return TL_OK;
+  /* A constant of b is not made by a run, so it is compared at once. */
   const tl_tensor *constant = tl_value_constant(t->b, twin);
   if (constant) {
     tl_host *got = tl_host_from_tensor(value->heap, t->b, constant);
@@ -85,6 +89,7 @@ tl_status tl_twins_watch_a(void *twins, const tl_module *m, tl_value_id v, const
     tl_host_release(got);
     return status;
   }
+  /* kept_bytes never exceeds most_bytes, so the difference cannot wrap. */
   if (value->bytes > t->most_bytes - t->kept_bytes) {
     t->skipped++;
     return TL_OK;

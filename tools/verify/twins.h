@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares the tensors that two models have in common by name, while they run: values of the first
- * are kept until the second makes its own. */
+/* Compares the tensors that two models have in common by name, while they run. Values of the first
+ * model are kept until the second makes its own. */
 #ifndef TL_TOOLS_VERIFY_TWINS_H
 #define TL_TOOLS_VERIFY_TWINS_H
 
@@ -8,6 +8,7 @@
 #include "tools/run/evaluation.h"
 #include "tools/verify/grain.h"
 
+/* The comparison of one pair of values. */
 typedef struct tl_twin {
   tl_value_id value; /* of the second model */
   tl_difference d;
@@ -15,6 +16,7 @@ typedef struct tl_twin {
 
 TL_VEC(tl_twin_vec, tl_twin);
 
+/* State of comparing two models. */
 typedef struct tl_twins {
   tl_module *a, *b;
   const tl_tolerance *tolerance;
@@ -28,14 +30,17 @@ typedef struct tl_twins {
   tl_twin_vec rows;    /* owned; constants first, then in the order in which b runs */
 } tl_twins;
 
-/* Pairs the values of the two main graphs. False when memory is out; release it all the same. */
+/* Pairs the values of the two main graphs. tolerance and grains are borrowed. False if memory is
+ * out; release it all the same. */
 bool tl_twins_init(tl_twins *t, tl_module *a, tl_module *b, const tl_tolerance *tolerance,
                    const tl_grains grains[2], uint64_t most_bytes);
-/* The tolerance of a value that was computed so. */
+/* Returns the tolerance of a value that was computed in this grain. */
 tl_tolerance tl_tolerance_for(const tl_tolerance *t, tl_grain g);
+/* Releases pairs, kept values and rows. */
 void tl_twins_release(tl_twins *t);
 
-/* Watch the run of the first, then of the second model. */
+/* Watch the run of the first model, then of the second: functions for tl_eval_options.watch, with
+ * the twins as user. TL_NO_MEMORY. */
 tl_status tl_twins_watch_a(void *twins, const tl_module *m, tl_value_id v, const tl_host *value);
 tl_status tl_twins_watch_b(void *twins, const tl_module *m, tl_value_id v, const tl_host *value);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tailor verify: evaluates and compares. */
+/* Implements tailor verify, which evaluates a model and compares it with files or another model. */
 #include <math.h>
 
 #include "tools/run/data_folder.h"
@@ -7,6 +7,7 @@
 #include "tools/run/runner.h"
 #include "tools/verify/report.h"
 
+/* Reads a number that is not negative. */
 static tl_status read_number(tl_cli *cli, tl_option_id id, double *out) {
   const char *text = tl_cli_get(cli, id);
   if (tl_parse_f64(tl_sv_from(text), out) && *out >= 0)
@@ -15,6 +16,8 @@ static tl_status read_number(tl_cli *cli, tl_option_id id, double *out) {
                  "'%s' is not a number of at least 0", text);
 }
 
+/* Reads what counts as equal. --cosine alone replaces the bounds on elements; without any option
+ * the bounds widen with the number of roundings (by_depth). */
 static tl_status read_tolerance(tl_cli *cli, tl_tolerance *t) {
   bool has_cosine = tl_cli_has(cli, TL_OPTION_COSINE);
   bool has_bounds = tl_cli_has(cli, TL_OPTION_RTOL) || tl_cli_has(cli, TL_OPTION_ATOL);
@@ -31,6 +34,7 @@ static tl_status read_tolerance(tl_cli *cli, tl_tolerance *t) {
 
 /* ---- against files -------------------------------------------------------------------------- */
 
+/* Compares one output and adds it to the report. */
 static tl_status add_output(tl_cli *cli, tl_verify_report *r, tl_output_row row,
                             const tl_tolerance *t, bool cast) {
   tl_tolerance own = tl_tolerance_for(t, row.grain);
@@ -42,7 +46,7 @@ static tl_sv output_name(const tl_module *m, uint32_t i) {
   return tl_value_name(m, tl_graph_output(m, tl_module_main(m), i));
 }
 
-/* Evaluates the model here or elsewhere. */
+/* Evaluates the model here or in another runtime. */
 static tl_status run_either(tl_evaluation *e, const char *path, tl_module *m,
                             const tl_host_vec *inputs, tl_host_vec *outputs) {
   if (tl_cli_has(e->cli, TL_OPTION_RUNNER))
@@ -50,14 +54,17 @@ static tl_status run_either(tl_evaluation *e, const char *path, tl_module *m,
   return tl_evaluation_run(e, m, inputs, outputs);
 }
 
-/* References are those of the model's own types: what is as coarse as its type is held against them
- * as the official runner does. */
+/* Returns the grain for a comparison with files. The references have the model's own types, so a
+ * value as coarse as its type gets no additional tolerance, as in the official runner of ONNX; only
+ * a value that was computed more coarsely does. */
 static tl_grain grain_beyond_type(const tl_module *m, const tl_grains *grains, tl_value_id v) {
   tl_grain g = tl_grain_of(grains, v);
   bool own = tl_type_dtype(m, tl_value_type(m, v)) == g.dtype;
   return own || !tl_grain_is_coarse(g) ? (tl_grain){0} : g;
 }
 
+/* Evaluates the model on the inputs of a folder and compares with its outputs. values: inputs,
+ * results and references, which the caller releases. */
 static tl_status compare_with_files(tl_evaluation *e, tl_module *m, const tl_tolerance *t,
                                     tl_verify_report *r, tl_host_vec *values) {
   tl_cli *cli = e->cli;
@@ -97,7 +104,8 @@ static tl_status verify_files(tl_evaluation *e, tl_module *a, const tl_tolerance
 
 /* ---- against a model ------------------------------------------------------------------------ */
 
-/* Output of a that stands for output i of b; UINT32_MAX: none. */
+/* Returns the output of a that stands for output i of b, by name, else by position if both have as
+ * many outputs; UINT32_MAX: none. */
 static uint32_t output_counterpart(const tl_module *a, const tl_module *b, uint32_t i) {
   uint32_t n = tl_graph_n_outputs(a, tl_module_main(a));
   for (uint32_t k = 0; k < n; k++)
@@ -128,8 +136,8 @@ static tl_status compare_outputs(tl_cli *cli, const tl_module *a, const tl_modul
   return TL_OK;
 }
 
-/* The first model is the reference: it runs elsewhere if something does, and only the second one
- * imitates an NPU. */
+/* Runs both models on the same inputs. The first is the reference: only it may run in another
+ * runtime, and only the second imitates an NPU. */
 static tl_status run_both(tl_evaluation *e, tl_module *a, tl_module *b, const tl_tolerance *t,
                           tl_verify_report *r, tl_host_vec *values) {
   tl_dtype emulate = e->options.emulate;
@@ -152,7 +160,7 @@ static tl_status run_both(tl_evaluation *e, tl_module *a, tl_module *b, const tl
   return tl_verify_print(e->cli, r);
 }
 
-/* The second model: another one, or the first in NPU form. */
+/* Compares two models; the second is another one, or the first in NPU form. */
 static tl_status verify_models(tl_evaluation *e, tl_module *a, const tl_tolerance *t) {
   tl_verify_report r = {.tolerance = t};
   tl_host_vec values[4] = {{0}};
@@ -167,6 +175,7 @@ static tl_status verify_models(tl_evaluation *e, tl_module *a, const tl_toleranc
   return status;
 }
 
+/* Chooses between a folder of outputs and a second model. */
 static tl_status verify(tl_evaluation *e, const tl_tolerance *t) {
   tl_module *m;
   bool files = e->cli->word2 && tl_is_folder(e->cli->word2);
@@ -184,6 +193,7 @@ static tl_status verify(tl_evaluation *e, const tl_tolerance *t) {
   return status;
 }
 
+/* Checks the arguments that are no options against --npu. */
 static tl_status check_words(tl_cli *cli) {
   bool npu = tl_cli_has(cli, TL_OPTION_NPU_FORM), folder = cli->word2 && tl_is_folder(cli->word2);
   if (!cli->word || (!cli->word2 && !npu))
