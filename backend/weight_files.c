@@ -18,6 +18,7 @@ void tl_weight_files_release(tl_weight_files *f) {
   tl_map_release(&f->by_hash);
 }
 
+/* Moves a text into the arena of the set and releases the buffer. p is NULL if memory is out. */
 static tl_sv keep(tl_weight_files *f, tl_buf *text) {
   const char *p = text->failed ? NULL : tl_arena_copy(&f->arena, text->p ? text->p : "", text->n);
   tl_sv kept = {p, p ? text->n : 0};
@@ -25,12 +26,14 @@ static tl_sv keep(tl_weight_files *f, tl_buf *text) {
   return kept;
 }
 
+/* Returns the part of a path behind its last '/'. */
 static tl_sv base_name(const char *path) {
   const char *slash = strrchr(path, '/');
   return tl_sv_from(slash ? slash + 1 : path);
 }
 
 tl_sv tl_model_stem(const char *path) {
+  /* A dot at the start belongs to the name: ".onnx" is a file without suffix. */
   tl_sv name = base_name(path);
   for (size_t i = name.n; i-- > 1;)
     if (name.p[i] == '.')
@@ -54,6 +57,7 @@ tl_status tl_weight_files_for_air(tl_weight_files *f, bool separate) {
 
 tl_status tl_weight_files_for_onnx(tl_weight_files *f) {
   tl_buf text;
+  /* Offsets at page boundaries let readers map a weight without copying it, as ONNX recommends. */
   f->alignment = 4096;
   tl_buf_init(&text);
   tl_buf_add_sv(&text, base_name(f->model));
@@ -90,6 +94,7 @@ static uint64_t key_of(const char *hash) {
   return key;
 }
 
+/* Returns the name of a file for one content. */
 static tl_sv own_file(tl_weight_files *f, const char *hash) {
   tl_buf text;
   tl_buf_init(&text);

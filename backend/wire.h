@@ -5,9 +5,11 @@
  * are buffered (8 bytes per nested message), so weights go from a mapped file straight to the
  * output.
  *
- * tl_wire_init(&w); describe(&w);                      counts tl_wire_start(&w, writer);
- * TL_NO_MEMORY if counting failed describe(&w);                      writes status =
- * tl_wire_finish(&w);       returns sticky errors, releases the lengths
+ *   tl_wire_init(&w);
+ *   describe(&w);                      counts
+ *   tl_wire_start(&w, writer);         TL_NO_MEMORY if counting failed
+ *   describe(&w);                      writes
+ *   status = tl_wire_finish(&w);       returns sticky errors, releases the lengths
  *
  * Both sweeps must make the same calls with the same arguments. Default values are written like any
  * other; the caller leaves them out where the format wants that. */

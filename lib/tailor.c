@@ -35,6 +35,8 @@ _Static_assert((int)CODE_OF_TL_UNSUPPORTED == TAILOR_ERROR_UNSUPPORTED, "");
 _Static_assert((int)CODE_OF_TL_IO == TAILOR_ERROR_IO, "");
 _Static_assert((int)CODE_OF_TL_INTERNAL == TAILOR_ERROR_INTERNAL, "");
 
+/* Hands a diagnostic to the function of the user. Without memory the text is formatted into a
+ * buffer on the stack. */
 static void forward(void *user, const tl_diagnostic *d) {
   tl_context *c = user;
   if (!c->fn)
@@ -49,6 +51,8 @@ static void forward(void *user, const tl_diagnostic *d) {
   tl_buf_release(&text);
 }
 
+/* Ends a call: a failure that reported nothing gets a message, and the status becomes a public
+ * code. */
 static int finish(tl_context *c, tl_status status, uint32_t errors_before) {
   return tl_status_exit_code(tl_diag_close(&c->diag, status, errors_before));
 }

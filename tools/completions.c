@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Completion scripts for bash and zsh, from the tables. */
+/* Writes completion scripts for bash and zsh from the tables. */
 #include "tools/cli/cli.h"
 
-/* Whether completion should offer the option: what it would only refuse is not worth offering. */
+/* Returns true if completion offers the option. Options that would be refused are not offered. */
 static bool is_offered(const tl_option_row *row, unsigned command) {
   return (row->commands & command) && row->commands != TL_COMMAND_NONE &&
          row->fate != TL_FATE_LATER && row->fate != TL_FATE_NEVER;
@@ -20,8 +20,7 @@ static void add_option_words(tl_buf *out, unsigned command) {
   }
 }
 
-/* The options that are offered before a letter of one is typed; nothing where that is all of them.
- */
+/* Adds the options that are offered before a letter is typed; none if that would be all of them. */
 static void add_common_words(tl_buf *out, unsigned command) {
   tl_option_id id;
   for (unsigned i = 0; (id = tl_option_common(command, i)) != TL_N_OPTION_ROWS; i++) {
@@ -31,7 +30,7 @@ static void add_common_words(tl_buf *out, unsigned command) {
   }
 }
 
-/* The words that may follow "--name=", blanks between; empty for free text. */
+/* Adds the words that may follow "--name=", separated by blanks; nothing for free text. */
 static void add_values(tl_buf *out, const tl_option_row *row) {
   const char *choices = row->kind == TL_OPTION_BIT      ? "0|1"
                         : row->kind == TL_OPTION_BOOL   ? "true|false"
@@ -41,6 +40,7 @@ static void add_values(tl_buf *out, const tl_option_row *row) {
     tl_buf_add_char(out, *c == '|' ? ' ' : *c);
 }
 
+/* Adds one case for each option with a fixed list of values. */
 static void add_bash_values(tl_buf *out) {
   for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
     const tl_option_row *row = tl_option_row_get((tl_option_id)i);
@@ -93,7 +93,7 @@ void tl_complete_bash(tl_buf *out) {
                     "complete -o filenames -F _tailor tailor\n");
 }
 
-/* Adds text for a zsh specification between brackets, inside single quotes. */
+/* Adds text of a zsh specification, which stands between brackets within single quotes. */
 static void add_zsh_text(tl_buf *out, const char *text) {
   for (const char *c = text; *c; c++) {
     if (*c == '\'')
@@ -123,7 +123,7 @@ static void add_zsh_option(tl_buf *out, const tl_option_row *row) {
   tl_buf_add_z(out, "' \\\n");
 }
 
-/* The options used most, offered while no letter of one is typed. */
+/* Adds the options used most, which are offered while no letter is typed. */
 static void add_zsh_common(tl_buf *out, unsigned command) {
   tl_option_id id;
   tl_buf_add_z(out, "      if [[ $words[CURRENT] == (-|--) ]]; then _arguments \\\n");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* docs/options.md and the manual page, from the tables. */
+/* Writes docs/options.md and the manual page from the tables. */
 #include "tools/cli/cli.h"
 
-/* What a value may be, as a document shows it. */
+/* Adds what a value may be, as documents show it. */
 static void add_values(tl_buf *out, const tl_option_row *row) {
   switch ((tl_option_kind)row->kind) {
   case TL_OPTION_FLAG: break;
@@ -20,6 +20,7 @@ static void add_values(tl_buf *out, const tl_option_row *row) {
   }
 }
 
+/* Adds the help of an option, and what happens to an option that is not acted on. */
 static void add_help(tl_buf *out, const tl_option_row *row) {
   tl_buf_add_z(out, row->help);
   if (row->fate == TL_FATE_WARN || row->fate == TL_FATE_NEVER)
@@ -31,7 +32,7 @@ static void add_help(tl_buf *out, const tl_option_row *row) {
     tl_buf_printf(out, ". Accepted: %s, which is what happens anyway", row->note);
 }
 
-/* Text inside a cell: a bar would end it. */
+/* Adds text of a table cell; a bar would end the cell and is escaped. */
 static void add_cell(tl_buf *out, tl_sv text) {
   for (size_t i = 0; i < text.n; i++) {
     if (text.p[i] == '|')
@@ -40,6 +41,7 @@ static void add_cell(tl_buf *out, tl_sv text) {
   }
 }
 
+/* Adds the commands that take the option. */
 static void add_commands(tl_buf *out, const tl_option_row *row) {
   size_t n;
   bool any = false;
@@ -78,7 +80,7 @@ static void add_option_row(tl_buf *out, const tl_option_row *row) {
   tl_buf_release(&cell);
 }
 
-/* The options that help shows first, a line for each command that has such. */
+/* Adds the options that help shows first, one line for each command that has such options. */
 static void add_common_lists(tl_buf *out) {
   size_t n;
   const tl_command *commands = tl_commands(&n);
@@ -124,7 +126,7 @@ void tl_document_options(tl_buf *out) {
   }
 }
 
-/* Adds text for roff: dashes that stay dashes, no line that looks like a request, and long choices
+/* Adds text for roff. Dashes stay dashes, no line looks like a request, and long lists of choices
  * may break behind a bar. */
 static void add_roff(tl_buf *out, const char *text) {
   bool at_start = out->n == 0 || out->p[out->n - 1] == '\n';

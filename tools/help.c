@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Help and version text, from the tables. */
+/* Writes help and the version from the tables. */
 #include "frontend/onnx/load.h"
 #include "ir/op.h"
 #include "tools/cli/cli.h"
 
+/* Columns of the text: its width, where help starts, and where names start. */
 enum { WIDTH = 80, COLUMN = 28, NAME_COLUMN = 6 };
 
-/* Adds words, broken at WIDTH, further lines indented. `at`: column the first word starts in. */
+/* Adds words, broken at WIDTH; further lines are indented. at: column in which the first word
+ * starts. */
 static void add_wrapped(tl_buf *out, const char *text, size_t at, size_t indent) {
   for (tl_sv rest = tl_sv_from(text); rest.p;) {
     tl_sv word = tl_sv_split(&rest, ' ');
@@ -23,6 +25,7 @@ static void add_wrapped(tl_buf *out, const char *text, size_t at, size_t indent)
   tl_buf_add_char(out, '\n');
 }
 
+/* Adds what stands behind the name of an option. */
 static void add_placeholder(tl_buf *out, const tl_option_row *row) {
   switch ((tl_option_kind)row->kind) {
   case TL_OPTION_FLAG: break;
@@ -40,7 +43,7 @@ static void add_placeholder(tl_buf *out, const tl_option_row *row) {
   }
 }
 
-/* Adds an option and its placeholder, which start in NAME_COLUMN; a long list of choices is broken
+/* Adds an option and its placeholder, starting in NAME_COLUMN. A long list of choices is broken
  * behind a bar. */
 static void add_choices(tl_buf *out, tl_sv text) {
   size_t column = NAME_COLUMN;
@@ -62,6 +65,7 @@ static bool is_shown(const tl_option_row *row, unsigned command) {
   return (row->commands & command) && row->commands != TL_COMMAND_NONE;
 }
 
+/* Adds an option with its help, below each other if the name is long. */
 static void add_option(tl_buf *out, const tl_option_row *row) {
   tl_buf text;
   tl_buf_init(&text);
@@ -85,7 +89,7 @@ static void add_option(tl_buf *out, const tl_option_row *row) {
   tl_buf_release(&text);
 }
 
-/* Adds the options that help shows first. */
+/* Adds the options that help shows first, and how to see the others. */
 static void add_common(tl_buf *out, const tl_command *command) {
   unsigned n_all = 0;
   tl_option_id id;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tailor: the command line. Finds the command, parses its options, turns its status into an exit
+/* Implements the command line tailor: finds the command, parses its options, returns an exit
  * code. */
 
 #include "tools/cli/cli.h"
@@ -7,7 +7,7 @@
 #include "tools/cli/signals.h"
 #include "tools/tables/meanings.h"
 
-/* Exit codes beside those of a status; after a signal it is 128 + its number. */
+/* Exit codes in addition to those of a status; after a signal the code is 128 + its number. */
 enum { EXIT_DIFFERS = 5, EXIT_ATC = 255 };
 
 static const tl_command commands[] = {
@@ -98,6 +98,8 @@ const tl_command *tl_command_find(const char *name) {
   return NULL;
 }
 
+/* Returns the exit code. A signal goes before a status, because it is the cause; --atc-exit goes
+ * before both. */
 static int exit_code(const tl_cli *cli, tl_status status) {
   if (status == TL_OK && !cli->differs)
     return 0;
@@ -108,7 +110,7 @@ static int exit_code(const tl_cli *cli, tl_status status) {
   return *cli->signal ? 128 + *cli->signal : tl_status_exit_code(status);
 }
 
-/* The command whose name is closest, for a hint; NULL when none is. */
+/* Returns the command whose name is closest, for a hint; NULL if none is near. */
 static const char *nearest_command(const char *name) {
   const char *best = NULL;
   size_t best_distance = 3;
@@ -131,6 +133,7 @@ static tl_status report_unknown_command(tl_cli *cli, const char *name) {
                  "unknown command '%s'\v'tailor help' lists the commands", name);
 }
 
+/* Prints a generated document. The option table has checked that `what` is one of the names. */
 static tl_status generate(tl_cli *cli, const char *what) {
   static const struct {
     const char *name;
@@ -153,7 +156,7 @@ static tl_status generate(tl_cli *cli, const char *what) {
   return tl_cli_print(cli, &out);
 }
 
-/* What the general options ask for before any command runs; false when there is nothing. */
+/* Answers general options before any command runs; false if there is nothing to answer. */
 static bool answer(tl_cli *cli, tl_status *status) {
   tl_buf out;
   tl_buf_init(&out);
@@ -172,6 +175,8 @@ static bool answer(tl_cli *cli, tl_status *status) {
   return true;
 }
 
+/* Parses and runs. Without a command, the arguments are parsed only if they are general options; an
+ * unknown command is reported as such and not as a stray argument. */
 static tl_status run(tl_cli *cli, int argc, char **argv) {
   tl_status status;
   const char *first = argc > 1 ? argv[1] : NULL;

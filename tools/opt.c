@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tailor opt: the pass driver. Text in, passes, text out; also reads and writes files. */
+/* Implements tailor opt, the pass driver: reads a model, runs passes, writes textual IR or ONNX. */
 #include "support/json_writer.h"
 #include "tools/convert/pipeline.h"
 #include "tools/convert/summary.h"
 #include "tools/step/files.h"
 #include "tools/verify/rules.h"
 
+/* Prints how many rewrites each pass made. */
 static void show_stats(tl_cli *cli, const tl_pipeline_report *r) {
   tl_buf text;
   tl_buf_init(&text);
@@ -17,6 +18,7 @@ static void show_stats(tl_cli *cli, const tl_pipeline_report *r) {
   tl_cli_note(cli, &text);
 }
 
+/* Prints the time of each pass, as text or JSON. */
 static void show_times(tl_cli *cli, const tl_pipeline_report *r) {
   bool json = strcmp(tl_cli_get(cli, TL_OPTION_TIME_PASSES), "json") == 0;
   uint64_t sum = 0;
@@ -45,7 +47,7 @@ static void show_times(tl_cli *cli, const tl_pipeline_report *r) {
   tl_cli_note(cli, &text);
 }
 
-/* The device compiler's formats need the NPU form, which convert brings about. */
+/* Refuses formats of the device compiler: they need the NPU form, which convert makes. */
 static tl_status check_formats(tl_cli *cli, const tl_output_vec *v) {
   for (uint32_t i = 0; i < v->n; i++) {
     if (tl_format_is_npu(v->at[i].format))
@@ -65,6 +67,7 @@ static tl_status write_all(tl_cli *cli, tl_module *m, tl_output_vec *v) {
   return status == TL_OK ? tl_output_depfile(cli, m, v) : status;
 }
 
+/* Runs the command. With --verify-numerics a difference ends it before anything is written. */
 static tl_status opt(tl_cli *cli, tl_output_vec *v) {
   tl_module *m;
   if (tl_cli_has(cli, TL_OPTION_VERIFY_NUMERICS))

@@ -8,8 +8,10 @@
 /* Values of ListValue.val_type; loaders drop a list of attributes without one. */
 enum { LIST_STRINGS = 1, LIST_INTS, LIST_FLOATS, LIST_BOOLS, LIST_TENSORS = 7, LIST_DTYPES = 10 };
 
+/* Attributes hold GE's internal numbers of dtypes, while descs hold serialized ones. */
 static int64_t internal_dtype(int64_t dtype) { return tl_dtype_get((tl_dtype)dtype)->ge_internal; }
 
+/* Encodes a TensorDef, for a weight outside the file without its data. */
 static void encode_tensor(tl_air *a, const tl_tensor *t, uint8_t format, bool with_data) {
   size_t value = tl_encode_open(&a->buf, TL_ATTRDEF_T);
   tl_air_desc(a, TL_TENSORDEF_DESC, t->type, (tl_ge_format)format, NULL);
@@ -51,6 +53,7 @@ static void encode_list(tl_air *a, const tl_attr *attr) {
   tl_encode_close(b, list);
 }
 
+/* Encodes a list of lists; both messages of it have field 1. */
 static void encode_int_lists(tl_encoder *b, const tl_attr *attr) {
   size_t value = tl_encode_open(b, TL_ATTRDEF_LIST_LIST_INT);
   for (uint32_t i = 0; i < attr->count; i++) {
@@ -103,6 +106,7 @@ static void encode_slot_names(tl_encoder *b, const tl_slot_vec *slots) {
   tl_encode_close(b, list);
 }
 
+/* Encodes the packed list 0, 1 ... n - 1. */
 static void encode_positions(tl_encoder *b, uint32_t n) {
   size_t list = tl_encode_open(b, TL_ATTRDEF_LIST);
   size_t packed = tl_encode_open(b, TL_LIST_I);
@@ -146,6 +150,7 @@ static void encode_trace(tl_encoder *b, tl_sv names) {
   tl_encode_close(b, list);
 }
 
+/* Encodes one map entry: key in field 1, AttrDef in field 2. */
 static void encode_entry(tl_air *a, unsigned field, const tl_entry *e) {
   tl_encoder *b = &a->buf;
   size_t entry = tl_encode_open(b, field);
@@ -221,6 +226,8 @@ static void add_positions(tl_air *a, const char *key, uint32_t n) {
     a->buf.failed = true;
 }
 
+/* Adds the names of all attributes of the prototype. Graphs are fields of the node, not
+ * attributes. */
 static void add_attr_names(tl_air *a, const tl_op *op) {
   bool any = false;
   size_t list = tl_encode_open(&a->buf, TL_ATTRDEF_LIST);
@@ -236,6 +243,8 @@ static void add_attr_names(tl_air *a, const tl_op *op) {
     tl_encoder_clear(&a->buf);
 }
 
+/* Adds the defaults of attributes; an attribute of the node replaces its default
+ * (tl_air_entries). */
 static void add_defaults(tl_air *a, const tl_op *op) {
   for (uint32_t i = 0; i < op->n_attrs; i++) {
     if (!op->attrs[i].has_default)

@@ -68,12 +68,14 @@ typedef struct op_def {
   bool has_gap; /* an unconnected slot */
 } op_def;
 
+/* Reports a fault. It is TL_INTERNAL, since only an error of this program can cause it. */
 static tl_status fault(const checker *c, const char *what) {
   tl_sv node = {(const char *)c->node.p, c->node.p ? (size_t)(c->node.end - c->node.p) : 0};
   return tl_fail(c->diag, TL_INTERNAL, TL_AT_NODE(c->path, node),
                  "the finished file fails its check: %s", what);
 }
 
+/* Reads a varint. Most have one byte, so that case comes first. */
 static inline bool read_varint(bytes *b, uint64_t *out) {
   uint64_t v = 0;
   if (b->p < b->end && *b->p < 0x80) {
@@ -317,6 +319,7 @@ static tl_status check_shape(const checker *c, bytes shape, uint64_t *elements, 
   return unknown_rank && n_dims != 1 ? fault(c, "unknown rank among dims") : TL_OK;
 }
 
+/* Checks a desc that is not in the cache. */
 static tl_status read_desc(const checker *c, bytes desc, uint64_t *needed_bits) {
   bytes last = {0};
   uint64_t dtype = 0;
@@ -421,6 +424,7 @@ static tl_status check_data(checker *c, const op_def *n) {
   return n->index == c->n_data++ ? TL_OK : fault(c, "Data indexes are not dense");
 }
 
+/* Checks that a Const's value and its output have the same desc. */
 static tl_status check_const(const checker *c, const op_def *n) {
   field tensor = n->value.p ? find_field(n->value, TL_ATTRDEF_T) : (field){0};
   field desc = tensor.body.p ? find_field(tensor.body, TL_TENSORDEF_DESC) : (field){0};
@@ -472,6 +476,7 @@ static tl_status check_gaps(const checker *c, const op_def *n, bytes message) {
   return TL_OK;
 }
 
+/* Checks what holds for nodes of one type only. */
 static tl_status check_kind(checker *c, const op_def *n, bytes message) {
   if (is_text(n->type, "Data"))
     return check_data(c, n);
@@ -487,6 +492,7 @@ static tl_status check_kind(checker *c, const op_def *n, bytes message) {
   return n->has_gap ? check_gaps(c, n, message) : TL_OK;
 }
 
+/* Checks one node. Its edges lead to nodes seen before, so the node itself is added last. */
 static tl_status check_node(checker *c, bytes message) {
   op_def n = {.index = -1, .length = -1};
   bytes rest = message;
@@ -535,6 +541,8 @@ static tl_status check_ends(const checker *c, bytes message) {
   return n_outputs ? TL_OK : fault(c, "a graph without outputs");
 }
 
+/* Checks the nodes of a graph, then its inputs and outputs. A second pass over the fields of the
+ * graph is needed, because its inputs and outputs stand before the nodes that they name. */
 static tl_status check_graph(checker *c, bytes message) {
   bytes rest = message;
   bytes last = {0};
@@ -559,6 +567,8 @@ static tl_status check_graph(checker *c, bytes message) {
   return check_ends(c, message);
 }
 
+/* Checks the whole message. References between graphs are checked last, since a node may refer to a
+ * later graph. */
 static tl_status check_model(checker *c, bytes message) {
   bytes last = {0};
   field f;

@@ -98,6 +98,7 @@ int tl_air_bookkeeping(tl_air_bytes key) {
 
 /* ---- graphs ---- */
 
+/* A slot of the table of graph names. */
 typedef struct slot {
   uint32_t graph; /* number of the graph + 1, 0: free */
   bool taken;     /* a node refers to it */
@@ -111,6 +112,9 @@ static slot *find(slot *slots, uint32_t n_slots, tl_air_spans graphs, tl_air_byt
   return &slots[k];
 }
 
+/* Enters all graphs, then follows all references. Graph 0 is the root, so a slot below 2 is none
+ * that a node may refer to. With every reference legal and distinct, their number tells whether a
+ * graph is left over. */
 static const char *find_problem(slot *slots, uint32_t n_slots, tl_air_spans graphs,
                                 tl_air_spans references) {
   for (uint32_t i = 0; i < graphs.n; i++) {

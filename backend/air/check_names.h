@@ -28,6 +28,7 @@ typedef struct tl_air_seen {
   uint32_t n_outputs;
 } tl_air_seen;
 
+/* A hash table of nodes with open addressing and linear probing. */
 typedef struct tl_air_seen_table {
   tl_air_seen *slots; /* owned */
   uint32_t n_slots;
@@ -50,6 +51,7 @@ void tl_air_seen_release(tl_air_seen_table *t);
  * i below N_PAIRS of check.c. */
 int tl_air_bookkeeping(tl_air_bytes key);
 
+/* A list of names. */
 typedef struct tl_air_spans {
   const tl_air_bytes *at;
   uint32_t n;

@@ -15,11 +15,12 @@ static const struct {
 } formats[TL_N_GE_FORMATS] = {
     [TL_GE_ND] = {"ND", 2}, [TL_GE_NCHW] = {"NCHW", 0}, [TL_GE_NCDHW] = {"NCDHW", 30}};
 
+/* An empty view is returned without memory, so that a caller that goes on reads nothing. */
 tl_sv tl_air_keep(tl_air *a) {
   tl_sv s = {tl_arena_copy(&a->arena, a->buf.p ? (void *)a->buf.p : "", a->buf.n), a->buf.n};
   a->buf.failed = a->buf.failed || !s.p;
   tl_encoder_clear(&a->buf);
-  return s.p ? s : (tl_sv){NULL, 0}; /* empty, so that a caller that goes on reads nothing */
+  return s.p ? s : (tl_sv){NULL, 0};
 }
 
 /* Appends the attributes of a format. A format other than ND is marked as set, so that the device
@@ -70,6 +71,7 @@ static void encode_dims(tl_encoder *b, unsigned field, const tl_type *t) {
   tl_encode_close(b, at);
 }
 
+/* Appends the original shape, a list with its element type (2: integers). */
 static void origin_shape_entry(tl_encoder *b, const tl_type *t) {
   size_t entry = tl_encode_open(b, TL_DESC_ATTR);
   tl_encode_z(b, 1, "origin_shape");
@@ -121,6 +123,7 @@ static int proto_dtype(const tl_type *t) {
   return number > 0 ? number : 0;
 }
 
+/* Encodes a desc. Fields ascend by their numbers, and attributes by their keys. */
 static void encode_desc(tl_air *a, unsigned field, const tl_type *t, tl_ge_format format,
                         const tl_desc_extra *extra) {
   tl_encoder *b = &a->buf;

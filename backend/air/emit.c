@@ -23,6 +23,7 @@ typedef struct sweep {
 /* Returns the size of a field of `length` bytes, whose tag is one byte (field numbers below 16). */
 static uint64_t field_size(uint64_t length) { return 1 + tl_varint_size(length) + length; }
 
+/* Writes a varint; errors are sticky in the writer. */
 static void write_varint(tl_writer *w, uint64_t v) {
   unsigned char text[10];
   size_t n = 0;
@@ -195,6 +196,8 @@ static tl_status write_model(sweep *s) {
   return view ? tl_air_check(a->m->diag, a->path, view, n) : TL_IO;
 }
 
+/* Counts, writes, checks and commits. Weight files are written before the model gets its name, so
+ * that no model refers to files that are not there. */
 static tl_status write_all(sweep *s) {
   tl_air *a = s->a;
   TL_TRY(count_fitting(s));
@@ -208,6 +211,7 @@ static tl_status write_all(sweep *s) {
   return status;
 }
 
+/* Allocates all tables and plans the file. The caller releases a also after an error. */
 static tl_status prepare(tl_air *a) {
   tl_module *m = a->m;
   size_t values = tl_module_value_end(m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a module in NPU form as an AIR file (serialized GE IR, ModelDef), the input of
- * `atc --framework=1`. The file appears complete and self-checked, or not at all; weight files
- * beside it likewise. */
+/* Writes a module in NPU form as an AIR file (serialized GE IR, ModelDef). AIR is the input of `atc
+ * --framework=1`. The file appears complete and self-checked, or not at all; weight files beside it
+ * likewise. */
 #ifndef TL_BACKEND_AIR_EMIT_H
 #define TL_BACKEND_AIR_EMIT_H
 

@@ -28,10 +28,12 @@ static bool grow(tl_encoder *b, size_t more) {
   return true;
 }
 
+/* Returns true if `more` bytes fit, after growing the buffer if they do not. */
 static inline bool has_room(tl_encoder *b, size_t more) {
   return b->cap - b->n >= more || grow(b, more);
 }
 
+/* Writes a varint at p, low groups first, and returns the position behind it. */
 static inline unsigned char *put_varint(unsigned char *p, uint64_t v) {
   while (v >= 0x80) {
     *p++ = (unsigned char)(v | 0x80);
@@ -130,6 +132,7 @@ size_t tl_encode_open(tl_encoder *b, unsigned field) {
 void tl_encode_close(tl_encoder *b, size_t at) {
   if (b->failed)
     return;
+  /* A hole within the message counts for its length, although its data is not in the buffer. */
   bool holed = b->hole && b->hole_at >= at;
   uint64_t length = b->n - at + (holed ? b->hole->bytes : 0);
   if (length < 0x80) {

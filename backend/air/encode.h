@@ -10,6 +10,7 @@
 #include "backend/wire.h"
 #include "ir/tensor.h"
 
+/* A buffer with one encoded message. */
 typedef struct tl_encoder {
   unsigned char *p; /* owned */
   size_t n;

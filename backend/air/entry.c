@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entries of attribute maps, as descs and models have them: a key and one plain value. */
+/* Encodes entries of attribute maps as descs and models have them: a key and one plain value. */
 #include "backend/air/air.h"
 
-/* The messages that an entry nests: itself, and its value. */
+/* Offsets of the messages that an entry nests: itself, and its value. */
 typedef struct map_entry {
   size_t all;
   size_t value;

@@ -64,6 +64,7 @@ static char plain(char c) {
   return word || c == '_' || c == '.' || c == '/' || c == '-' ? c : '_';
 }
 
+/* Puts a name into a free slot; does nothing for a name without memory. */
 static tl_sv take(tl_air_names *t, uint32_t at, tl_sv name, uint32_t hash) {
   if (name.p) {
     t->slots[at] = (tl_name_slot){name.p, (uint32_t)name.n, hash};
@@ -111,6 +112,7 @@ tl_sv tl_air_name(tl_air_names *t, tl_sv prefix, tl_sv wish) {
   return t->text.failed ? (tl_sv){0} : claim(t);
 }
 
+/* Returns true if GE allows all characters of a name. */
 static bool is_plain(tl_sv s) {
   bool same = true;
   for (size_t i = 0; i < s.n; i++)

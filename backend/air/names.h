@@ -13,6 +13,7 @@ typedef struct tl_name_slot {
   uint32_t hash;
 } tl_name_slot;
 
+/* A table of names in use. */
 typedef struct tl_air_names {
   tl_arena *arena;     /* borrowed; holds the names */
   tl_name_slot *slots; /* owned; open addressing */

@@ -22,6 +22,7 @@ static void add_int(tl_air *a, tl_sv key, int64_t v) {
   add_entry(a, (tl_entry){.key = key, .kind = TL_ENTRY_INT, .u.number = v});
 }
 
+/* Clears the state of the node before. */
 static void start(tl_air *a) {
   tl_encoder_clear(&a->buf);
   a->inputs.n = 0;
@@ -62,6 +63,7 @@ void tl_air_edge(tl_air *a, unsigned field, tl_value_id v) {
   encode_edge(&a->buf, field, name, index);
 }
 
+/* Encodes the data edges; an empty edge is an unconnected optional input. */
 static void encode_inputs(tl_air *a) {
   for (uint32_t i = 0; i < a->inputs.n; i++) {
     tl_value_id v = a->inputs.at[i].value;
@@ -72,6 +74,7 @@ static void encode_inputs(tl_air *a) {
   }
 }
 
+/* Encodes the control edges, behind the data edges as loaders want it. */
 static void encode_controls(tl_air *a, tl_node_id n) {
   for (tl_control_id c = tl_node_get(a->m, n)->control_in; c;) {
     const tl_control *edge = tl_control_get(a->m, c);
@@ -99,6 +102,7 @@ static void encode_value_desc(tl_air *a, unsigned field, tl_value_id v,
   tl_air_desc(a, field, tl_value_type(a->m, v), (tl_ge_format)a->formats[v], extra);
 }
 
+/* Encodes one desc for each slot. */
 static void encode_descs(tl_air *a) {
   for (uint32_t i = 0; i < a->inputs.n; i++)
     if (a->inputs.at[i].value)
@@ -119,6 +123,7 @@ static void encode_head(tl_air *a, tl_sv name, tl_sv type) {
   tl_encode_bytes(&a->buf, TL_NODE_TYPE, type);
 }
 
+/* Encodes has_out_attr and the id. An id of 0 is the default of the field and is left out. */
 static void encode_numbers(tl_air *a, int64_t id) {
   tl_encode_int(&a->buf, TL_NODE_HAS_OUT_ATTR, 1);
   if (id)
@@ -178,6 +183,8 @@ static uint8_t likely_dtype(const tl_air *a, tl_node_id n, const tl_op *op, cons
   return TL_DTYPE_NONE;
 }
 
+/* Assigns results to the ports of the prototype, in order. A dynamic port takes what the other
+ * ports leave. */
 static void output_slots(tl_air *a, tl_node_id n, const tl_op *op, const tl_air_row *row) {
   uint32_t n_results = tl_node_get(a->m, n)->n_results;
   uint32_t used = 0;
@@ -212,6 +219,7 @@ static void opaque_slots(tl_air *a, tl_node_id n) {
              (tl_slot){.value = node->results + i, .port = "y", .index = (int32_t)i});
 }
 
+/* Adds the names of the slots, for nodes whose number of slots the prototype does not fix. */
 static void add_slot_names(tl_air *a, bool output) {
   uint32_t n = output ? a->outputs.n : a->inputs.n;
   if (n == 0)
@@ -270,6 +278,7 @@ static void schedule_entries(tl_air *a, tl_node_id n) {
         a, (tl_entry){.key = TL_SV("_stream_label"), .kind = TL_ENTRY_STRING, .u.value = stream});
 }
 
+/* Adds the attributes of a node. A node that was not fused is its own origin. */
 static void op_entries(tl_air *a, tl_node_id n, const tl_air_row *row) {
   const tl_node *node = tl_node_get(a->m, n);
   for (uint32_t i = 0; i < node->n_attrs; i++)

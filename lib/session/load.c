@@ -59,11 +59,14 @@ static bool trains(const tl_settings *settings) {
          tl_settings_has(settings, TL_OPTION_TRAIN);
 }
 
+/* Returns the options of the ONNX reader. */
 static tl_onnx_load_options onnx_options(const tl_session *s) {
   return (tl_onnx_load_options){
       .mode = mode_of(s), .options = &s->settings->options, .training = trains(s->settings)};
 }
 
+/* Loads a model from standard input, which is read as a whole. An ONNX module views the bytes, so
+ * it owns the file. */
 static tl_status load_stream(const tl_session *s, tl_module **out) {
   tl_file *f;
   tl_onnx_load_options o = onnx_options(s);
@@ -86,6 +89,7 @@ static tl_status load_stream(const tl_session *s, tl_module **out) {
   return status;
 }
 
+/* Loads a model from a file; the format is found by its suffix and first byte. */
 static tl_status load_file(const tl_session *s, const char *path, tl_module **out) {
   tl_file *text;
   tl_onnx_load_options o = onnx_options(s);
@@ -115,6 +119,7 @@ static tl_status read_measured(const tl_session *s, const char *path, tl_sv byte
   return tl_bucket_library_read(s->settings, s->diag, hash);
 }
 
+/* Reads what the user declares about a training step, and adds it to the module. */
 static tl_status read_declarations(const tl_session *s, const char *path, tl_sv bytes,
                                    tl_module *m) {
   if (!trains(s->settings))
@@ -125,6 +130,7 @@ static tl_status read_declarations(const tl_session *s, const char *path, tl_sv 
   return spec ? tl_step_declare(m, spec) : TL_OK;
 }
 
+/* Adds the graph of a second model to the module. */
 static tl_status load_beside(const tl_session *s, const char *path, tl_module *m) {
   tl_file *text;
   if (is_stream(path))
@@ -140,6 +146,7 @@ static tl_status load_beside(const tl_session *s, const char *path, tl_module *m
   return tl_onnx_load_beside(s->diag, path, &o, m);
 }
 
+/* Loads the model of the optimizer beside the forward model, and links both to one step. */
 static tl_status link_optimizer(const tl_session *s, tl_module *m) {
   if (!s->optimizer)
     return TL_OK;

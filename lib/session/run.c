@@ -2,6 +2,7 @@
 /* Turns settings into pipelines and runs them. */
 #include "lib/session/session.h"
 
+/* Returns the options that passes read. */
 static const tl_options *options_of(const tl_session *s) {
   return s->options ? s->options : &s->settings->options;
 }

@@ -38,6 +38,7 @@ tl_status tl_session_save_text(const tl_session *s, const char *path, const tl_b
   return status;
 }
 
+/* Saves textual IR; the text is held in memory as a whole. */
 static tl_status save_tir(const tl_session *s, const tl_module *m, const char *path) {
   tl_buf text;
   tl_buf_init(&text);

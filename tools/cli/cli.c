@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Command line to settings, diagnostics to standard error. Command lines written for atc reach us
- * as scripts hold them: dashes for underscores, one leading dash, carriage returns, stray blanks.
- */
+/* Parses the command line into settings and prints diagnostics to standard error. Command lines
+ * written for atc arrive as scripts hold them: dashes or underscores, one leading dash or two,
+ * carriage returns, stray blanks. */
 #include "tools/cli/cli.h"
 
 #include <errno.h>
@@ -28,7 +28,9 @@ static void add_coloured(tl_buf *out, tl_sv text, tl_severity severity) {
   tl_buf_add(out, text.p + before + word, text.n - before - word);
 }
 
-/* A pass that runs once an output, or once a variant, warns of the same thing each time. */
+/* Returns true for a warning that was printed before. A pass that runs once for each output or
+ * variant would repeat it. The set has hashes of 64 bits: a collision, which is improbable, would
+ * hide a warning. */
 static bool was_said(tl_cli *cli, tl_severity severity, tl_sv text) {
   uint64_t key = tl_hash_bytes(text.p, text.n, 0);
   if (severity != TL_WARNING || tl_map_find(&cli->said, key, NULL))
@@ -38,7 +40,7 @@ static bool was_said(tl_cli *cli, tl_severity severity, tl_sv text) {
   return false;
 }
 
-/* Once, and without taking memory. */
+/* Prints lack of memory once, without allocating. */
 static void say_no_memory(tl_cli *cli, const tl_diagnostic *d) {
   bool told = d->where.file && strcmp(d->message, "out of memory") == 0;
   if (!cli->memory_said)
@@ -46,6 +48,8 @@ static void say_no_memory(tl_cli *cli, const tl_diagnostic *d) {
   cli->memory_said = true;
 }
 
+/* Prints a diagnostic. After a signal nothing is printed, because everything that fails then fails
+ * because of it. */
 static void show_diagnostic(void *user, const tl_diagnostic *d) {
   tl_cli *cli = user;
   if (d->severity < cli->threshold || *cli->signal)
@@ -66,7 +70,7 @@ static void show_diagnostic(void *user, const tl_diagnostic *d) {
   tl_buf_release(&plain);
 }
 
-/* Commands that take a run configuration take the model's own as well. */
+/* Returns true for commands that take a run configuration; they take the model's own, too. */
 static bool takes_run_config(const tl_command *command) {
   const unsigned takes = TL_COMMAND_CONVERT | TL_COMMAND_OPT | TL_COMMAND_EXPLAIN;
   return command && (command->bit & takes);
@@ -104,7 +108,7 @@ void tl_cli_release(tl_cli *cli) {
   tl_changes_undo(&cli->changes);
 }
 
-/* Lack of memory that nobody has noticed. */
+/* Reports lack of memory that no caller has reported. */
 static tl_status check_memory(tl_cli *cli) {
   return tl_memory_failed() ? tl_fail_memory(&cli->diag, TL_NOWHERE) : TL_OK;
 }
@@ -141,6 +145,7 @@ void tl_cli_note(tl_cli *cli, tl_buf *text) {
   tl_buf_release(text);
 }
 
+/* Returns the TL_COMMAND_ bit under which options are looked up. */
 static unsigned command_bit(const tl_cli *cli) {
   return cli->command ? cli->command->bit : TL_COMMAND_NONE;
 }
@@ -149,6 +154,8 @@ static const char *command_name(const tl_cli *cli) {
   return cli->command ? cli->command->name : "";
 }
 
+/* Reports an option that this command does not have: one of another command, a likely typo, or an
+ * unknown name. */
 static tl_status report_unknown(tl_cli *cli, const char *arg, tl_sv spelling) {
   static const tl_location nowhere = {0};
   const char *blank = cli->command ? " " : "";
@@ -165,6 +172,7 @@ static tl_status report_unknown(tl_cli *cli, const char *arg, tl_sv spelling) {
                  command_name(cli));
 }
 
+/* Sets an option. Options whose values are kept one by one are added to their lists, too. */
 static tl_status give(tl_cli *cli, tl_option_id id, const char *value) {
   TL_TRY(tl_settings_set(&cli->settings, &cli->diag, id, value));
   tl_path_vec *list = id == TL_OPTION_OUTPUT  ? &cli->outputs
@@ -176,12 +184,14 @@ static tl_status give(tl_cli *cli, tl_option_id id, const char *value) {
   return TL_OK;
 }
 
-/* An argument split into the option it names and the value attached to it. */
+/* An argument, split into the option that it names and the attached value. */
 typedef struct named_option {
   tl_option_id id;
   const char *value; /* NULL: none attached */
 } named_option;
 
+/* Splits an argument. A long name wins over a letter, because atc accepts long names with one dash:
+ * -output is --output, and -ofile is -o file. */
 static named_option split_argument(const tl_cli *cli, const char *arg) {
   const char *name = arg + (arg[1] == '-' ? 2 : 1);
   const char *equals = strchr(name, '=');
@@ -204,8 +214,8 @@ static named_option split_argument(const tl_cli *cli, const char *arg) {
   return out;
 }
 
-/* The value of a switch of a run configuration that is given as a flag, as in --strict; NULL: the
- * option is no such switch, or what comes next is its value. */
+/* Returns the value of a switch of a run configuration that is given as a flag, as in --strict.
+ * NULL if the option is no such switch, or if the next argument is its value. */
 static const char *switched_on(tl_option_id id, const char *next) {
   const tl_run_key *key = tl_run_key_of(id);
   unsigned kind = tl_option_row_get(id)->kind;
@@ -217,7 +227,7 @@ static const char *switched_on(tl_option_id id, const char *next) {
   return valued ? NULL : kind == TL_OPTION_BIT ? "1" : "true";
 }
 
-/* Takes the option at argv[*i], and the value behind it where it needs one. */
+/* Takes the option at argv[*i], and the argument behind it if it is its value. */
 static tl_status take_option(tl_cli *cli, int argc, char **argv, int *i) {
   const char *arg = argv[*i];
   named_option named = split_argument(cli, arg);
@@ -248,6 +258,7 @@ static tl_status take_option(tl_cli *cli, int argc, char **argv, int *i) {
   return give(cli, named.id, argv[++*i]);
 }
 
+/* Takes an argument that is no option: the model, or the second operand of a command with two. */
 static tl_status take_word(tl_cli *cli, const char *arg) {
   static const tl_location nowhere = {0};
   if (tl_sv_trim(tl_sv_from(arg)).n == 0) {
@@ -273,6 +284,8 @@ static tl_status take_word(tl_cli *cli, const char *arg) {
   return TL_OK;
 }
 
+/* Parses all arguments, and goes on after an error to report every mistake. Behind "--" no argument
+ * is an option; "-" alone is standard input. */
 static tl_status parse_all(tl_cli *cli, int argc, char **argv) {
   tl_status first = TL_OK;
   bool words_only = false;
@@ -291,7 +304,7 @@ static tl_status parse_all(tl_cli *cli, int argc, char **argv) {
   return first;
 }
 
-/* Two models that are one step, or one of them. */
+/* Takes the two halves of a step, or one of them, as the input. */
 static tl_status take_halves(tl_cli *cli) {
   static const tl_option_id halves[] = {TL_OPTION_TRAIN_MODEL, TL_OPTION_OPTIM_MODEL};
   for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
@@ -314,7 +327,7 @@ static tl_status take_halves(tl_cli *cli) {
   return TL_OK;
 }
 
-/* --model behind a word: take_word saw the word first. */
+/* Checks the arguments together: --model may stand behind a word, which take_word cannot see. */
 static tl_status check_words(tl_cli *cli) {
   TL_TRY(take_halves(cli));
   if (cli->word && tl_cli_has(cli, TL_OPTION_MODEL))
@@ -327,6 +340,7 @@ static tl_status check_words(tl_cli *cli) {
   return TL_OK;
 }
 
+/* Sets the least severity that is printed, and whether messages are coloured. */
 static void choose_verbosity(tl_cli *cli) {
   const char *log = tl_cli_get(cli, TL_OPTION_LOG);
   cli->threshold = TL_WARNING;
@@ -340,7 +354,8 @@ static void choose_verbosity(tl_cli *cli) {
 }
 
 tl_status tl_cli_parse(tl_cli *cli, int argc, char **argv) {
-  /* How much to say may stand behind what there is to say: a silent round comes first. */
+  /* --log may stand behind the option that is wrong, so a first round prints nothing. If it reports
+   * anything, a second round does the same with the verbosity that the first has found. */
   if (parse_all(cli, argc, argv) == TL_OK && cli->diag.warnings == 0) {
     choose_verbosity(cli);
     cli->diag.fn = show_diagnostic;

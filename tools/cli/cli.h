@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every command gets: the parsed command line, a place for messages, the signal that arrived.
- * tools/ is the only layer that prints and exits. */
+/* Holds what every command gets: the parsed command line, a place for messages, the signal that
+ * arrived. tools/ is the only layer that prints and exits. */
 #ifndef TL_TOOLS_CLI_CLI_H
 #define TL_TOOLS_CLI_CLI_H
 
@@ -14,6 +14,7 @@ TL_VEC(tl_path_vec, const char *);
 
 typedef struct tl_command tl_command;
 
+/* State of one call of the tool. */
 typedef struct tl_cli {
   tl_settings settings;
   tl_diag diag;
@@ -38,6 +39,7 @@ typedef struct tl_cli {
   bool rules_read;              /* somebody did; rules is NULL when they cannot be read */
 } tl_cli;
 
+/* One command of the tool. */
 struct tl_command {
   const char *name;
   unsigned bit;         /* TL_COMMAND_ */
@@ -47,18 +49,22 @@ struct tl_command {
   tl_status (*run)(tl_cli *cli);
 };
 
-/* The table of commands, in the order help lists them. */
+/* Returns the table of commands in the order in which help lists them, and its length in *n. */
 const tl_command *tl_commands(size_t *n);
+/* Returns the command of a name, NULL if there is none. */
 const tl_command *tl_command_find(const char *name);
 
 /* Parses the arguments behind the command's name. Reports every mistake; the status is that of
  * the first. */
 tl_status tl_cli_parse(tl_cli *cli, int argc, char **argv) TL_NODISCARD;
+/* Makes an empty command line. command: NULL if none is named. signal: the flag of
+ * tl_signals_install. */
 void tl_cli_init(tl_cli *cli, const tl_command *command, const volatile int *signal);
-/* Takes back what was not applied. */
+/* Releases everything and undoes changes to files that were not applied. */
 void tl_cli_release(tl_cli *cli);
 
-/* Lets all files that the command wrote appear, or none. Nothing stops it midway. */
+/* Lets all files that the command wrote appear, or none. A signal cannot stop it midway. A second
+ * call without new files does nothing. */
 tl_status tl_cli_apply(tl_cli *cli) TL_NODISCARD;
 
 /* Writes text to standard output; TL_IO when that fails. Releases the buffer. */
@@ -66,21 +72,24 @@ tl_status tl_cli_print(tl_cli *cli, tl_buf *text) TL_NODISCARD;
 /* Writes text to standard error unless --quiet asks for errors only. Releases the buffer. */
 void tl_cli_note(tl_cli *cli, tl_buf *text);
 
+/* Returns true if the option was given. */
 static inline bool tl_cli_has(const tl_cli *cli, tl_option_id id) {
   return tl_settings_has(&cli->settings, id);
 }
+/* Returns the value of an option, else its default, else "". */
 static inline const char *tl_cli_get(const tl_cli *cli, tl_option_id id) {
   return tl_settings_get(&cli->settings, id);
 }
 
-/* Is there a rule of this name, or of this pass? For tl_settings; user: the tl_cli. TL_NO_MEMORY is
- * not reported. */
+/* Sets *out to whether a rule, or a public pass of rules, has the name. For tl_settings; user: the
+ * tl_cli. TL_NO_MEMORY is not reported. */
 tl_status tl_cli_knows_pass(void *user, tl_sv pass, tl_fusion_kind kind, bool *out) TL_NODISCARD;
-/* Whether a rule of kind expand has the name. TL_NO_MEMORY. */
+/* Sets *out to whether a rule of kind expand has the name. TL_NO_MEMORY. */
 tl_status tl_cli_knows_expansion(tl_cli *cli, tl_sv name, bool *out) TL_NODISCARD;
+/* Releases the rules; NULL is legal. */
 void tl_known_rules_release(struct tl_known_rules *rules);
 
-/* Commands, one file each. */
+/* Commands, one file each. Each reports its errors and returns the status of the first. */
 tl_status tl_command_convert(tl_cli *cli);
 tl_status tl_command_opt(tl_cli *cli);
 tl_status tl_command_passes(tl_cli *cli);
@@ -96,16 +105,16 @@ tl_status tl_command_simulate_ranks(tl_cli *cli);
 tl_status tl_command_options(tl_cli *cli);
 tl_status tl_command_help(tl_cli *cli);
 
-/* Documents (help.c, documents.c, completions.c); each adds to out. */
+/* Documents (help.c, documents.c, completions.c). Each adds its text to out. */
 void tl_help_overview(tl_buf *out);
-/* Help on a command: the options used most, or with `all` every one, by group. */
+/* Adds help on a command: the options used most, or with `all` every one, by group. */
 void tl_help_command(tl_buf *out, const tl_command *command, bool all);
 void tl_print_version(tl_buf *out);
 void tl_document_options(tl_buf *out);
 void tl_document_passes(tl_buf *out);
 void tl_document_ops(tl_buf *out);
 void tl_document_rule_functions(tl_buf *out);
-/* docs/fusions.md. */
+/* Adds docs/fusions.md. */
 void tl_document_fusions(tl_buf *out);
 void tl_document_manual(tl_buf *out);
 void tl_complete_bash(tl_buf *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocation functions as the linker gives them to the program (--wrap): the real ones, each with
- * tl_memory_seen behind it. A failure is also an error where it happens; here is the net under the
- * places that would take it for something else. */
+/* Counts failed allocations of the whole program, which the linker sends through here (--wrap).
+ * Each function is the real one with tl_memory_seen behind it. A failure is reported where it
+ * happens; this is the net for places that take it for something else. */
 #include "tools/cli/memory.h"
 
 #include <cjson/cJSON.h>
@@ -27,6 +27,7 @@ char *__wrap_strndup(const char *s, size_t n);
 void *__wrap_malloc(size_t n) { return tl_memory_seen(__real_malloc(n), n); }
 
 void *__wrap_calloc(size_t n, size_t size) {
+  /* A product that overflows is no lack of memory: calloc refuses it, and the caller judges it. */
   size_t all;
   void *p = __real_calloc(n, size);
   return __builtin_mul_overflow(n, size, &all) ? p : tl_memory_seen(p, all);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output files: which format, where, and never over an input. */
+/* Plans and writes output files: which format, which path, and never over an input. */
 #include "tools/cli/output.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* atc appends the suffix itself, so its users give none; "net_v1.5" has none either. */
+/* Appends ".air". atc appends the suffix itself, so its users give none. A name such as "net_v1.5"
+ * has no known suffix either. */
 static tl_status append_suffix(tl_cli *cli, tl_output *o) {
   tl_sv path = tl_sv_from(o->path);
   if (path.n == 0 || path.p[path.n - 1] == '/')
@@ -21,6 +22,8 @@ static tl_status append_suffix(tl_cli *cli, tl_output *o) {
   return TL_OK;
 }
 
+/* Settles name and format of one -o: --emit wins over the suffix, and the suffix over the
+ * fallback. */
 static tl_status plan_one(tl_cli *cli, const char *path, tl_format fallback, tl_output *o) {
   *o = (tl_output){.path = path, .format = fallback};
   const char *emit = tl_cli_get(cli, TL_OPTION_EMIT);
@@ -70,7 +73,7 @@ const char *tl_output_derive(tl_cli *cli, const char *path, const char *middle) 
   return copy;
 }
 
-/* Whether the file at st is one that the module was read from. */
+/* Files are compared by device and inode, so that links and other spellings of a path are found. */
 bool tl_output_is_input(const tl_cli *cli, const tl_module *m, const struct stat *st) {
   struct stat in;
   if (!S_ISREG(st->st_mode))
@@ -129,8 +132,9 @@ tl_status tl_output_write(tl_cli *cli, tl_module *m, tl_output *o) {
   return status;
 }
 
-/* Makefile spelling of a path, in what Make and Ninja read alike: a backslash is one unless what
- * follows needs one itself. False for names that one of the two cannot take. */
+/* Adds a path as a Makefile spells it, in the form that Make and Ninja both read: a backslash is
+ * one unless the next character needs one itself. False for names that one of the two cannot
+ * take. */
 static bool add_make_path(tl_buf *out, const char *path) {
   for (const char *c = path; *c; c++) {
     if ((unsigned char)*c < 0x20 || *c == 0x7f || *c == ';' ||
@@ -145,6 +149,7 @@ static bool add_make_path(tl_buf *out, const char *path) {
   return true;
 }
 
+/* Adds a path, or reports that it cannot be written into a rule. */
 static tl_status add_path(tl_cli *cli, tl_buf *out, const char *before, const char *path) {
   tl_buf_add_z(out, before);
   if (add_make_path(out, path))
@@ -159,6 +164,7 @@ static tl_status add_prerequisite(tl_cli *cli, tl_buf *out, const char *path) {
   return strcmp(path, "-") == 0 ? TL_OK : add_path(cli, out, " \\\n ", path);
 }
 
+/* Adds the rule: outputs, ':', and every file that the command has read. */
 static tl_status add_rule(tl_buf *out, tl_cli *cli, const tl_module *m, const tl_output_vec *v) {
   bool any = false;
   for (uint32_t i = 0; i < v->n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tailor passes --rules, and what other commands want to know of rules. */
+/* Reads the rules for commands: names for messages, lists, and their document. */
 #include "tools/cli/rules.h"
 
 #include <stdlib.h>
@@ -50,7 +50,7 @@ bool tl_rule_is_pass(const tl_rule *rule) {
   return rule->kind < TL_RULE_EXPAND || (rule->kind == TL_RULE_EXPAND && rule->pass != rule->name);
 }
 
-/* Does a list "file.cpp, PassName, inferred" have the name? */
+/* Returns true if a list "file.cpp, PassName, inferred" has the name. */
 static bool lists(const char *from, tl_sv name) {
   for (const char *p = from; p && *p;) {
     size_t n = strcspn(p, ",");
@@ -62,7 +62,7 @@ static bool lists(const char *from, tl_sv name) {
   return false;
 }
 
-/* Ops of the table whose NPU form is what the pass makes. */
+/* Counts ops of the table whose NPU form is what the pass makes. */
 static uint32_t count_forms(tl_sv pass) {
   uint32_t n = 0;
   for (tl_op_id op = 0; op < tl_n_op_rows; op++)
@@ -82,8 +82,8 @@ uint32_t tl_count_rules(const tl_cli *cli, tl_sv pass, tl_fusion_kind kind) {
   return n;
 }
 
-/* Switches are not resolved yet when this is asked: all rules are known, whatever their state. What
- * is wrong with a rule file, the pipeline says; only lack of memory is an error here. */
+/* Reads all rules once, whatever their state: switches are not resolved yet when this is asked. The
+ * pipeline reports errors of rule files; only lack of memory is an error here. */
 static tl_status read_quietly(tl_cli *cli) {
   if (cli->rules_read)
     return TL_OK;
@@ -189,7 +189,7 @@ tl_status tl_list_rules(tl_cli *cli) {
   return tl_cli_print(cli, &out);
 }
 
-/* Where a function may be used, for people. */
+/* Returns where a function may be used, as the document says it. */
 static const char *places_of(unsigned places) {
   bool rules = places & TL_IN_RULES, guards = places & TL_IN_GUARDS;
   return rules && guards                            ? "rules, op table"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signal handlers. A handler can reach nothing but static storage: what is mutable here, and the
- * flag of memory.c, are all of that in the program, and none of it is in the library. */
+/* Handles signals. A handler can reach only static storage, so the mutable state here is static.
+ * Together with the count of failed allocations it is the only such state in the program; the
+ * library has none of it. */
 #include "tools/cli/signals.h"
 
 #include <signal.h>
@@ -13,7 +14,8 @@ static volatile int stop_signal;
 static volatile int held;
 static const tl_changes *journal;
 
-/* The first signal asks, the second ends the process, but not between two names. */
+/* The first signal asks the process to stop, the second ends it, but not while files get their
+ * names. */
 static void ask_to_stop(int number) {
   if (stop_signal && !held) {
     signal(number, SIG_DFL);
@@ -22,6 +24,9 @@ static void ask_to_stop(int number) {
   stop_signal = number;
 }
 
+/* A mapped file that shrinks raises SIGBUS when its lost pages are read. Only async-signal-safe
+ * functions may be called here, so files are removed by tl_changes_abandon and the process ends at
+ * once. */
 static void on_bus_error(int number) {
   static const char message[] =
       "tailor: error: a file that is being read became shorter\n"
@@ -49,7 +54,7 @@ const volatile int *tl_signals_install(const tl_changes *changes) {
   install(SIGTERM, ask_to_stop, 0);
   install(SIGHUP, ask_to_stop, 0);
   install(SIGBUS, on_bus_error, (int)SA_RESETHAND);
-  /* A reader that went away and a full quota are write errors like others. */
+  /* A reader that went away, and a full quota, are then errors of write like others. */
   install(SIGPIPE, SIG_IGN, 0);
   install(SIGXFSZ, SIG_IGN, 0);
   return &stop_signal;

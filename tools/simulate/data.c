@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inputs of simulated steps. */
+/* Makes the inputs of simulated steps. */
 #include "tools/run/elements.h"
 #include "tools/run/random_values.h"
 #include "tools/simulate/simulate.h"
 
+/* Returns input i of a model. */
 static tl_value_id input_of(const tl_sim_model *sim, uint32_t i) {
   return tl_module_main(sim->m)->inputs.at[i];
 }
@@ -37,11 +38,14 @@ uint32_t tl_sim_find(const tl_module *m, bool output, int rank, tl_sv name) {
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
+/* Returns true for a tensor with one element, such as a learning rate. */
 static bool is_one_element(const tl_module *m, tl_value_id v) {
   const tl_type *t = tl_type_get(m, tl_value_type(m, v));
   return t->kind == TL_KIND_TENSOR && (t->rank == 0 || (t->rank == 1 && t->dims[0] == 1));
 }
 
+/* Decides where input i of the original model gets its values. Without a default, an input with one
+ * element is a rate or a counter, and any other input is a part of the batch. */
 static tl_sim_source source_of(const tl_simulation *s, uint32_t i) {
   tl_value_id v = input_of(&s->one, i);
   for (uint32_t k = 0; k < s->states.n; k++)
@@ -67,6 +71,7 @@ tl_status tl_sim_classify(tl_simulation *s) {
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+/* Makes a tensor of a value's type in which every element is `value`. */
 static tl_status filled(tl_simulation *s, const tl_module *m, tl_value_id v, double value,
                         tl_host **out) {
   const tl_type *t = tl_type_get(m, tl_value_type(m, v));
@@ -111,13 +116,14 @@ tl_status tl_sim_first_value(tl_simulation *s, uint32_t i, tl_host **out) {
   return tl_random_value(&s->e, m, v, s->e.options.seed, out, &assumed);
 }
 
-/* A state without a default needs a value before the first step. */
+/* Gives a state without a default a value before the first step. */
 static tl_status begin_state(tl_simulation *s, uint32_t i) {
   if (s->one.state.at[i] || tl_value_get(s->one.m, input_of(&s->one, i))->tensor)
     return TL_OK;
   return tl_sim_first_value(s, i, &s->one.state.at[i]);
 }
 
+/* Makes a value that is the same for all ranks; *out is NULL for defaults and batches. */
 static tl_status common_value(tl_simulation *s, uint32_t i, uint32_t step, tl_host **out) {
   tl_value_id v = input_of(&s->one, i);
   *out = NULL;
@@ -142,7 +148,9 @@ tl_status tl_sim_join(tl_simulation *s, tl_host *const *piece, tl_host **out) {
       tl_dtype_get((tl_dtype)first->dtype)->bits < 8)
     return TL_OK;
   memcpy(dims, first->dims, (size_t)first->rank * sizeof *dims);
-  dims[0] *= s->ranks; /* sizes of random values are small */
+  /* The product cannot overflow: sizes of random values are small, and there are at most 64
+   * ranks. */
+  dims[0] *= s->ranks;
   *out = tl_host_new(&s->e.heap, (tl_dtype)first->dtype, first->rank, dims);
   if (!*out)
     return tl_fail_memory(&s->cli->diag, TL_NOWHERE);
@@ -151,6 +159,7 @@ tl_status tl_sim_join(tl_simulation *s, tl_host *const *piece, tl_host **out) {
   return TL_OK;
 }
 
+/* Joins the pieces of an input; an input that cannot be joined is reported. */
 static tl_status join(tl_simulation *s, tl_sv name, tl_host *const *piece, tl_host **out) {
   TL_TRY(tl_sim_join(s, piece, out));
   if (*out)
@@ -159,6 +168,7 @@ static tl_status join(tl_simulation *s, tl_sv name, tl_host *const *piece, tl_ho
                  "input '%.*s' cannot be joined along a first axis", TL_SV_ARG(name));
 }
 
+/* Requires the model of --joined to take the joined batch. */
 static tl_status check_joined(tl_simulation *s, uint32_t i, const tl_host *joined) {
   const tl_type *t = tl_type_get(s->one.m, tl_value_type(s->one.m, input_of(&s->one, i)));
   bool fits = t->rank == joined->rank && tl_cli_has(s->cli, TL_OPTION_JOINED);
@@ -172,10 +182,11 @@ static tl_status check_joined(tl_simulation *s, uint32_t i, const tl_host *joine
       TL_SV_ARG(tl_value_name(s->one.m, input_of(&s->one, i))), s->one.m->path, s->ranks);
 }
 
-/* Batches of all ranks into `all`, joined into `one`. */
+/* Makes the batches of all ranks for `all`, and joins them for `one`. The seed depends on the step
+ * by a prime factor, so steps have different batches. */
 static tl_status fill_batch(tl_simulation *s, uint32_t i, uint32_t step) {
   tl_sv name = tl_value_name(s->one.m, input_of(&s->one, i));
-  tl_host *piece[64] = {NULL};
+  tl_host *piece[TL_SIM_MOST_RANKS] = {NULL};
   tl_status status = TL_OK;
   for (uint32_t k = 0; k < s->ranks && status == TL_OK; k++) {
     uint32_t at = tl_sim_find(s->all.m, false, (int)k, name);
@@ -194,7 +205,8 @@ static tl_status fill_batch(tl_simulation *s, uint32_t i, uint32_t step) {
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-/* Inputs of ranks that are no batch: their own state, else what the model as it was gets. */
+/* Fills the inputs of ranks that are no batch: with the rank's own state, else with what the
+ * original model gets. */
 static tl_status fill_ranks(tl_simulation *s) {
   for (uint32_t i = 0; i < s->all.in.n; i++) {
     uint32_t rank;

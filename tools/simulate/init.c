@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first values of simulated ranks: each rank but the first has random ones, and the graph of
- * initial values, ranks side by side, has to replace them by those of rank 0. */
+/* Makes the first values of simulated ranks and runs the graph of initial values. Each rank except
+ * the first has random values, which that graph must replace by those of rank 0. */
 #include "tools/convert/init_graph.h"
 #include "tools/convert/pipeline.h"
 #include "tools/run/random_values.h"
 #include "tools/simulate/simulate.h"
 
-/* Rank 0 has what the model as it was starts from; nothing that another rank has may survive. */
+/* Makes a first value. Rank 0 has what the original model starts from; other ranks have random
+ * values, none of which may survive. */
 static tl_status first_value(tl_simulation *s, tl_module *m, tl_value_id v, tl_host **out) {
   uint32_t rank = 0;
   tl_sv name;
@@ -23,6 +24,7 @@ static tl_status first_value(tl_simulation *s, tl_module *m, tl_value_id v, tl_h
   return *out ? TL_OK : tl_fail_memory(&s->cli->diag, TL_NOWHERE);
 }
 
+/* Makes the inputs of the graph of initial values. */
 static tl_status fill(tl_simulation *s, tl_sim_model *sim) {
   const tl_graph *g = tl_module_main(sim->m);
   for (uint32_t i = 0; i < g->inputs.n; i++) {
@@ -36,7 +38,8 @@ static tl_status fill(tl_simulation *s, tl_sim_model *sim) {
   return TL_OK;
 }
 
-/* Outputs are in the order of the states, and so are the inputs. */
+/* Takes the outputs over as states of the ranks. Inputs and outputs of this graph are in the order
+ * of its states. */
 static tl_status hand_over(tl_simulation *s, const tl_sim_model *sim) {
   for (uint32_t i = 0; i < sim->m->states.n; i++) {
     tl_sv name = tl_value_name(sim->m, sim->m->states.at[i].input);
@@ -51,6 +54,7 @@ static tl_status hand_over(tl_simulation *s, const tl_sim_model *sim) {
   return TL_OK;
 }
 
+/* Loads the model, turns it into the graph of initial values, and runs it. */
 static tl_status begin(tl_simulation *s, tl_sim_model *sim) {
   TL_TRY(tl_session_load(&s->cli->session, s->cli->word, &sim->m));
   TL_TRY(tl_cli_run(s->cli, sim->m, tl_cli_canonical_stage(s->cli), NULL));

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Outputs of simulated steps that are no states: what is computed of a batch is one behind the
- * other, a metric is a mean, a sum, the greatest or the least of all ranks, or, as a norm, each
- * rank's own; whatever may be the next value of an input has to be the same on all of them. */
+/* Compares outputs of simulated steps that are no states. An output that is computed of a batch
+ * must be the ranks' outputs joined. A metric must be their mean, sum, maximum or minimum, or it is
+ * each rank's own, such as a norm. An output that may be the next value of an input must be the
+ * same on all ranks. */
 #include "tools/run/elements.h"
 #include "tools/simulate/simulate.h"
 
-/* Has an input that nobody knows to be a state the type of it, and several elements? */
+/* Returns true if an input with a default that is not known to be a state has the output's type and
+ * several elements: the output may be its next value. */
 static bool may_be_next(const tl_simulation *s, tl_value_id out) {
   const tl_module *m = s->one.m;
   const tl_graph *g = tl_module_main(m);
@@ -23,6 +25,7 @@ static bool may_be_next(const tl_simulation *s, tl_value_id out) {
   return false;
 }
 
+/* Returns true if the output is the next value of a known state. */
 static bool is_state(const tl_module *m, tl_value_id out) {
   for (uint32_t i = 0; i < m->states.n; i++)
     if (m->states.at[i].output == out)
@@ -48,8 +51,10 @@ tl_status tl_sim_find_outputs(tl_simulation *s) {
 
 /* ---- readings -------------------------------------------------------------------------------- */
 
+/* Ways in which the values of ranks make up that of the joined batch. */
 enum { MEAN, SUM, GREATEST, LEAST, N_WAYS };
 
+/* Combines element i of all ranks. */
 static double combined(const tl_simulation *s, tl_host *const *piece, uint64_t i, int how) {
   double all = tl_host_at(piece[0], i);
   for (uint32_t k = 1; k < s->ranks; k++) {
@@ -71,7 +76,8 @@ static bool all_alike(const tl_simulation *s, tl_host *const *piece) {
   return true;
 }
 
-/* The nearest of mean, sum, greatest and least. */
+/* Compares with the mean, sum, maximum and minimum, and keeps the first of them that fits, else the
+ * first. A mean of integers is not tried. */
 static tl_status note_metric(tl_simulation *s, tl_sim_state *row, tl_host *const *piece,
                              const tl_host *want, uint32_t step) {
   bool real = tl_dtype_is_float((tl_dtype)want->dtype);
@@ -98,11 +104,14 @@ static tl_status note_metric(tl_simulation *s, tl_sim_state *row, tl_host *const
   return TL_OK;
 }
 
+/* Returns true for a tensor of numbers with whole bytes. */
 static bool is_number(const tl_host *h) {
   return h->kind == TL_HOST_TENSOR && h->dtype != TL_DTYPE_STRING &&
          tl_dtype_get((tl_dtype)h->dtype)->bits >= 8;
 }
 
+/* Compares an output in the way that its shape allows: as it is, combined, or joined. An output
+ * that fits in no way stays "not compared". */
 static tl_status compare(tl_simulation *s, tl_sim_state *row, tl_host *const *piece,
                          const tl_host *want, uint32_t step) {
   tl_host *joined = NULL;
@@ -133,7 +142,7 @@ static tl_status compare(tl_simulation *s, tl_sim_state *row, tl_host *const *pi
 }
 
 tl_status tl_sim_compare_output(tl_simulation *s, tl_sim_state *row, uint32_t step) {
-  tl_host *piece[64];
+  tl_host *piece[TL_SIM_MOST_RANKS];
   for (uint32_t k = 0; k < s->ranks; k++) {
     uint32_t at = tl_sim_find(s->all.m, true, (int)k, row->name);
     if (at == UINT32_MAX)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tailor simulate-ranks: trains on several ranks in the evaluator and compares with the model as it
- * was on the batches of all ranks together. */
+/* Implements tailor simulate-ranks, which trains on several ranks in the evaluator. The original
+ * model on the joined batches of all ranks is the reference. */
 #include <math.h>
 
 #include "ir/infer/infer.h"
@@ -9,23 +9,24 @@
 #include "tools/run/random_values.h"
 #include "tools/simulate/simulate.h"
 
-enum { MOST_RANKS = 64 };
-
 /* ---- models ---------------------------------------------------------------------------------- */
 
-/* The step as it was, with its states told. */
+/* Loads the original step and finds its states. */
 static tl_status load_one(tl_simulation *s, const char *path) {
   TL_TRY(tl_session_load(&s->cli->session, path, &s->one.m));
   return tl_session_run_passes(&s->cli->session, s->one.m,
                                "infer-shapes,train-detect,expand-definitions");
 }
 
+/* Loads the step and rewrites it for all ranks; the pipeline puts them side by side in one
+ * graph. */
 static tl_status load_all(tl_simulation *s) {
   TL_TRY(tl_session_load(&s->cli->session, s->cli->word, &s->all.m));
   TL_TRY(tl_cli_run(s->cli, s->all.m, tl_cli_canonical_stage(s->cli), NULL));
   return tl_session_run_passes(&s->cli->session, s->all.m, "expand-definitions");
 }
 
+/* Makes empty entries for states and inputs. */
 static tl_status make_room(tl_simulation *s, tl_sim_model *sim) {
   for (uint32_t i = 0; i < tl_module_main(sim->m)->inputs.n; i++)
     if (!tl_host_vec_push(&sim->state, NULL) || !tl_host_vec_push(&sim->in, NULL))
@@ -33,6 +34,7 @@ static tl_status make_room(tl_simulation *s, tl_sim_model *sim) {
   return TL_OK;
 }
 
+/* Returns the position of a value among the outputs, UINT32_MAX if it is none. */
 static uint32_t output_index(const tl_module *m, tl_value_id v) {
   const tl_graph *g = tl_module_main(m);
   for (uint32_t i = 0; i < tl_graph_n_outputs(m, g); i++)
@@ -41,7 +43,8 @@ static uint32_t output_index(const tl_module *m, tl_value_id v) {
   return UINT32_MAX;
 }
 
-/* Which rank it counts on, by the step of rank 0. */
+/* Finds out whether a state differs between ranks, and which rank holds it, from the step of rank
+ * 0. */
 static void find_root(const tl_simulation *s, tl_sim_state *row) {
   uint32_t at = tl_sim_find(s->all.m, false, 0, row->name);
   for (uint32_t i = 0; at != UINT32_MAX && i < s->all.m->states.n; i++) {
@@ -53,6 +56,7 @@ static void find_root(const tl_simulation *s, tl_sim_state *row) {
   }
 }
 
+/* Lists the states to compare, then the other outputs. */
 static tl_status find_states(tl_simulation *s) {
   const tl_module *m = s->one.m;
   for (uint32_t i = 0; i < m->states.n; i++) {
@@ -76,6 +80,7 @@ static tl_status find_states(tl_simulation *s) {
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
+/* Releases the values of a step; forget: the list becomes empty, too. */
 static void clear(tl_host_vec *v, bool forget) {
   for (uint32_t i = 0; i < v->n; i++) {
     tl_host_release(v->at[i]);
@@ -85,6 +90,7 @@ static void clear(tl_host_vec *v, bool forget) {
     v->n = 0;
 }
 
+/* Makes the outputs of a step the states of the next one. */
 static void carry_on(tl_sim_model *sim) {
   for (uint32_t i = 0; i < sim->m->states.n; i++) {
     const tl_state *t = &sim->m->states.at[i];
@@ -101,7 +107,9 @@ static bool same_bits(const tl_host *a, const tl_host *b) {
          a->bytes == b->bytes && (!a->bytes || memcmp(a->data, b->data, a->bytes) == 0);
 }
 
-/* All states, those of the loss scale too. */
+/* Compares the states of other ranks with those of rank 0, bit by bit; those of the loss scale,
+ * too. States that are local to a rank are skipped. States of the graph are listed rank by rank, so
+ * i % n is the same state of rank 0. */
 static void compare_ranks(tl_simulation *s, uint32_t step) {
   const tl_module *m = s->all.m;
   uint32_t n = m->states.n / s->ranks;
@@ -117,7 +125,8 @@ static void compare_ranks(tl_simulation *s, uint32_t step) {
   }
 }
 
-/* Rank 0 against the model as it was: the greatest error is held against the greatest element. */
+/* The greatest error is compared with the greatest element, because single elements near zero have
+ * no meaningful relative error. The negated comparisons count NaN as beyond the tolerance. */
 void tl_sim_note(const tl_simulation *s, tl_sim_state *row, const tl_host *got, const tl_host *want,
                  uint32_t step) {
   const tl_tolerance exact = {.cosine = (double)NAN, .elements = true};
@@ -135,13 +144,13 @@ void tl_sim_note(const tl_simulation *s, tl_sim_state *row, const tl_host *got, 
   }
 }
 
-/* What a state was before the step: its default, to begin with. */
+/* Returns what a state was before the step: its input, or its first value. */
 static tl_status before_step(tl_simulation *s, uint32_t i, tl_host **out) {
   *out = tl_host_retain(s->one.in.at[i]);
   return *out ? TL_OK : tl_sim_first_value(s, i, out);
 }
 
-/* The mean over ranks of an output. */
+/* Makes the mean over ranks of an output. */
 static tl_status mean_of(tl_simulation *s, tl_sv name, tl_host **out) {
   *out = NULL;
   for (uint32_t k = 0; k < s->ranks; k++) {
@@ -157,7 +166,8 @@ static tl_status mean_of(tl_simulation *s, tl_sv name, tl_host **out) {
   return TL_OK;
 }
 
-/* What the ranks have of a state: rank 0 stands for all, or their mean. */
+/* Makes the value that the ranks have of a state: that of rank 0, of the rank that holds it, or the
+ * mean of local ones. */
 static tl_status state_of_ranks(tl_simulation *s, const tl_sim_state *row, tl_sv name,
                                 tl_host **out) {
   uint32_t at = tl_sim_find(s->all.m, true, row->root ? (int)row->root - 1 : 0, name);
@@ -170,6 +180,8 @@ static tl_status state_of_ranks(tl_simulation *s, const tl_sim_state *row, tl_sv
   return TL_OK;
 }
 
+/* Compares all states and outputs with those of the original model. A step that overflowed must
+ * leave its states as they were. */
 static tl_status compare_states(tl_simulation *s, bool skipped, uint32_t step) {
   for (uint32_t i = 0; i < s->states.n; i++) {
     tl_sim_state *row = &s->states.at[i];
@@ -197,6 +209,7 @@ static tl_status compare_states(tl_simulation *s, bool skipped, uint32_t step) {
   return TL_OK;
 }
 
+/* Compares the mean of the ranks' losses with the loss of the joined batch. */
 static void compare_loss(tl_simulation *s, uint32_t step) {
   const tl_module *m = s->one.m;
   uint32_t at = m->loss ? output_index(m, m->loss) : UINT32_MAX;
@@ -221,11 +234,13 @@ static void compare_loss(tl_simulation *s, uint32_t step) {
     s->loss_max_rel = rel;
 }
 
+/* Returns true if the ranks skipped this step; "tlr.ls.finite" is an output of loss scaling. */
 static bool overflowed(const tl_simulation *s) {
   uint32_t at = tl_sim_find(s->all.m, true, 0, TL_SV("tlr.ls.finite"));
   return at != UINT32_MAX && tl_host_int_at(s->all.out.at[at], 0) == 0;
 }
 
+/* Evaluates the original model. If that fails, a fixed batch size is the likely reason. */
 static tl_status evaluate_joined(tl_simulation *s) {
   tl_status status = tl_evaluation_run(&s->e, s->one.m, &s->one.in, &s->one.out);
   if (status != TL_OK && s->ranks > 1 && !tl_cli_has(s->cli, TL_OPTION_JOINED))
@@ -236,6 +251,8 @@ static tl_status evaluate_joined(tl_simulation *s) {
   return status;
 }
 
+/* Runs one step of both sides and compares them. Values of a step are released at its end, so
+ * memory does not grow with the number of steps. */
 static tl_status step(tl_simulation *s, uint32_t k) {
   TL_TRY(tl_sim_fill(s, k));
   TL_TRY(evaluate_joined(s));
@@ -271,7 +288,7 @@ static tl_status refuse(tl_simulation *s, tl_option_id id, const char *why) {
                       tl_at_option(&s->cli->settings, id), "%s", why);
 }
 
-/* What the run configuration says of ranks has to be what is simulated. */
+/* Refuses a run configuration that contradicts what is simulated. */
 static tl_status check_ranks(tl_simulation *s) {
   const tl_train_config *c = &s->config;
   if (tl_cli_has(s->cli, TL_OPTION_RANK_SIZE) && c->rank_size && c->rank_size != s->ranks)
@@ -306,6 +323,7 @@ static tl_status read_options(tl_simulation *s) {
   TL_TRY(check_ranks(s));
   s->config.train = true;
   s->config.is_distributed = s->ranks > 1 || s->config.force_allreduce;
+  /* 0 stays: the graph then reads the number of ranks at run time. */
   s->config.rank_size = s->config.rank_size ? s->ranks : 0;
   s->config.verify_ranks = s->ranks;
   s->cli->settings.options.train = &s->config;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What simulated steps showed. */
+/* Reports what simulated steps showed. */
 #include "support/json_writer.h"
 #include "tools/run/value_text.h"
 #include "tools/simulate/simulate.h"
 
+/* Returns true if the loss is beyond rtol; the comparison is written so that NaN is. */
 static bool loss_differs(const tl_simulation *s) {
   return s->has_loss && !(s->loss_max_rel <= s->rtol || s->loss_max_rel == 0);
 }
 
+/* Counts states and outputs beyond the tolerance. */
 static uint32_t n_off(const tl_simulation *s) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < s->states.n; i++)
@@ -19,6 +21,7 @@ bool tl_sim_equal(const tl_simulation *s) {
   return !s->uneven_step && !n_off(s) && !loss_differs(s);
 }
 
+/* Returns the greatest error relative to the greatest element. */
 static double relative(const tl_sim_state *x) {
   return x->max_abs == 0 ? 0 : x->max_abs / x->largest;
 }
@@ -57,6 +60,8 @@ static void add_rows(const tl_simulation *s, tl_buf *out) {
   tl_table_print(out, &t);
 }
 
+/* Returns true if the loss of the joined batch is as many times that of a rank as there are ranks:
+ * then the model divides by a constant batch size. */
 static bool bakes_batch(const tl_simulation *s) {
   double off = s->factor / s->ranks - 1;
   return s->ranks > 1 && s->has_loss && off < 1e-2 && off > -1e-2;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of tailor simulate-ranks: steps of all ranks in lock step, next to steps of the model as it
- * was on the batches of all ranks together. */
+/* Declares the parts of tailor simulate-ranks. Steps of all ranks run in lock step, next to steps
+ * of the original model on the batches of all ranks together. */
 #ifndef TL_TOOLS_SIMULATE_SIMULATE_H
 #define TL_TOOLS_SIMULATE_SIMULATE_H
 
 #include "tools/run/compare.h"
 #include "tools/run/evaluation.h"
 
-/* Where an input of the model as it was gets its value. */
+/* Where an input of the original model gets its value. */
 typedef enum tl_sim_source {
   TL_SIM_DEFAULT, /* its default value, the same on all ranks */
   TL_SIM_STATE,   /* from the step before */
@@ -18,14 +18,17 @@ typedef enum tl_sim_source {
 
 #define TL_SIM_RATE_VALUE 0.01
 
-/* What ranks have of an output that is no state against what the joined batch gives. */
+/* Upper bound on ranks, as in the option table. */
+enum { TL_SIM_MOST_RANKS = 64 };
+
+/* How an output that is no state relates to that of the joined batch. */
 typedef enum tl_sim_reading {
   TL_SIM_AS_STATE, /* a state: the same on all ranks, or as `local` and `root` say */
   TL_SIM_METRIC,   /* the same on all, one behind the other, or the mean, sum, greatest or least */
   TL_SIM_ALIKE     /* it may be the next value of an input: the same on all */
 } tl_sim_reading;
 
-/* A state of the model as it was, or another output, and how far the ranks are from it. */
+/* A state of the original model, or another output, and how far the ranks are from it. */
 typedef struct tl_sim_state {
   tl_sv name;
   uint32_t input; /* positions in the model as it was */
@@ -52,6 +55,7 @@ typedef struct tl_sim_model {
   tl_host_vec out;
 } tl_sim_model;
 
+/* State of one simulation. */
 typedef struct tl_simulation {
   tl_cli *cli;
   tl_evaluation e;
@@ -73,34 +77,36 @@ typedef struct tl_simulation {
   double factor; /* loss of the joined batch over the mean, in the first step */
 } tl_simulation;
 
-/* Position of an input, or output, by name; UINT32_MAX: none. rank >= 0: that of the rank. */
+/* Returns the position of an input, or output, by name; UINT32_MAX if there is none. rank >= 0:
+ * looks for "rK/NAME" of that rank. O(inputs). */
 uint32_t tl_sim_find(const tl_module *m, bool output, int rank, tl_sv name);
 
-/* Decides where inputs get their values. */
+/* Decides for each input of the original model where its values come from. */
 tl_status tl_sim_classify(tl_simulation *s) TL_NODISCARD;
-/* Fills `in` of both models for a step, from 0. */
+/* Fills `in` of both models for a step, from 0. `in` must be empty. */
 tl_status tl_sim_fill(tl_simulation *s, uint32_t step) TL_NODISCARD;
 
-/* Ranks begin with values of their own where the graph of initial values is to replace them by
- * those of rank 0: runs it. Nothing to do for one rank, or with init_graph=0. */
+/* Gives ranks their first values and runs the graph of initial values, which replaces them by those
+ * of rank 0. Does nothing for one rank, or with init_graph=0. */
 tl_status tl_sim_begin(tl_simulation *s) TL_NODISCARD;
-/* What a state starts from: its default, random numbers for a parameter, else zeros. i: input of
- * the model as it was; *out is for the caller to release. */
+/* Makes what a state starts from: its default, random numbers for a parameter, else zeros. i: input
+ * of the original model. The caller releases *out. */
 tl_status tl_sim_first_value(tl_simulation *s, uint32_t i, tl_host **out) TL_NODISCARD;
-/* Splits "rK/NAME"; false when the name is not of a rank. */
+/* Splits "rK/NAME"; false if the name is not of a rank. *rest is a view into name. */
 bool tl_sim_split_rank(tl_sv name, uint32_t *rank, tl_sv *rest);
 
 /* Adds rows for the outputs that are no states and not the loss. */
 tl_status tl_sim_find_outputs(tl_simulation *s) TL_NODISCARD;
-/* Compares one of them with what the ranks have after a step. */
+/* Compares one of these outputs with what the ranks have after a step. */
 tl_status tl_sim_compare_output(tl_simulation *s, tl_sim_state *row, uint32_t step) TL_NODISCARD;
-/* Takes the difference between what ranks have and what is wanted into a row. */
+/* Merges the difference between what ranks have and what is wanted into a row. */
 void tl_sim_note(const tl_simulation *s, tl_sim_state *row, const tl_host *got, const tl_host *want,
                  uint32_t step);
-/* The pieces of all ranks one behind the other along their first axis; *out NULL: they cannot be.
- */
+/* Joins the pieces of all ranks along their first axis. *out is NULL if they cannot be joined. The
+ * caller releases *out. */
 tl_status tl_sim_join(tl_simulation *s, tl_host *const *piece, tl_host **out) TL_NODISCARD;
 
+/* Returns true if ranks agree, and agree with the original model. */
 bool tl_sim_equal(const tl_simulation *s);
 /* Adds the report. */
 void tl_sim_text(const tl_simulation *s, tl_buf *out);

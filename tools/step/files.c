@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing the files about a training step, and the plain ones among them. */
+/* Writes the files about a training step, and makes the contents of the JSON files. */
 #include "tools/step/files.h"
 
 #include <sys/stat.h>
@@ -7,6 +7,7 @@
 #include "support/json_writer.h"
 #include "tools/cli/output.h"
 
+/* The files, by option. */
 static const struct {
   tl_option_id option;
   void (*make)(const tl_step_record *r, tl_buf *out);
@@ -17,7 +18,7 @@ static const struct {
 
 enum { N_FILES = sizeof files / sizeof *files };
 
-/* aoe_mode=4: the split of gradients goes to the tuner's folder. */
+/* Returns true if the tuner's folder is to receive the split of gradients (aoe_mode=4). */
 static bool is_split_wanted(const tl_cli *cli) {
   const char *mode = cli->settings.value[TL_OPTION_AOE_MODE];
   return mode && mode[0] == '4';
@@ -30,7 +31,7 @@ bool tl_step_files_wanted(const tl_cli *cli) {
   return any;
 }
 
-/* A file that the model was read from is not overwritten. */
+/* Refuses to overwrite a file from which the model was read. */
 static tl_status check_path(tl_cli *cli, const tl_module *m, tl_option_id id) {
   struct stat st;
   const char *path = tl_cli_get(cli, id);
@@ -49,6 +50,7 @@ static tl_status write_file(tl_cli *cli, int i) {
   return status;
 }
 
+/* Writes the split of gradients into the folder of the tuner. */
 static tl_status write_split(tl_cli *cli) {
   tl_buf path, text;
   tl_buf_init(&path);
@@ -81,6 +83,7 @@ tl_status tl_step_files_write(tl_cli *cli, const tl_module *m) {
 
 /* ---- report ---------------------------------------------------------------------------------- */
 
+/* Adds the figures of a stage in microseconds. */
 static void add_times(tl_json_writer *w, const tl_step_stage *s) {
   const tl_step_report *r = &s->report;
   tl_member_fixed(w, "step_time", r->step, 3);
@@ -100,6 +103,7 @@ static void add_times(tl_json_writer *w, const tl_step_stage *s) {
   tl_put_end(w);
 }
 
+/* Adds what the tail optimization did to control edges. */
 static void add_edges(tl_json_writer *w, const tl_tail_counts *t) {
   tl_member_u64(w, "edges_added", t->edges_added);
   tl_member_u64(w, "edges_removed", t->edges_removed);
@@ -108,6 +112,7 @@ static void add_edges(tl_json_writer *w, const tl_tail_counts *t) {
   tl_member_u64(w, "splits", t->splits);
 }
 
+/* Adds the buckets of a stage, in the order of communication. */
 static void add_buckets(tl_json_writer *w, const tl_step_stage *s) {
   tl_json_line(w, 1);
   tl_put_key(w, "buckets");
@@ -156,7 +161,9 @@ void tl_step_report_json(const tl_step_record *r, tl_buf *out) {
 
 void tl_step_split_json(const tl_step_record *r, bool joined, tl_buf *out) {
   const tl_step_stage *last = &r->stages[r->n - 1];
-  bool one_group = last->n_streams == 3; /* M, the group's, U */
+  /* Three streams mean one group: main, the group's, and that of updates. Indices count the
+   * gradients of one group, so with several groups they would mean nothing. */
+  bool one_group = last->n_streams == 3;
   uint64_t end = 0;
   tl_json_writer writer = tl_json_to(out), *w = &writer;
   tl_put_object(w);
@@ -202,6 +209,7 @@ void tl_step_tail_json(const tl_step_record *r, tl_buf *out) {
 
 /* ---- trace ----------------------------------------------------------------------------------- */
 
+/* Adds a metadata event, which names a process or thread. */
 static void add_name_event(tl_json_writer *w, const char *what, uint32_t pid, uint32_t tid,
                            tl_sv name) {
   tl_json_line(w, 0);
@@ -217,6 +225,7 @@ static void add_name_event(tl_json_writer *w, const char *what, uint32_t pid, ui
   tl_put_end(w);
 }
 
+/* Adds a complete event with start and duration in microseconds. */
 static void add_task(tl_json_writer *w, const tl_ran_task *t, uint32_t pid) {
   static const char *const phases[TL_N_PHASES] = {"fwd", "bwd", "comm", "update", "check"};
   tl_json_line(w, 0);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page of a training step: two timelines to one scale, figures below. Tasks of a lane that are
- * too narrow to be seen are drawn as one, so that the page stays small whatever the graph. */
+/* Draws the page of a training step: two timelines at one scale, and figures below. Tasks of a lane
+ * that are too narrow to be seen are drawn as one, so that the page stays small for any graph. */
 #include <math.h>
 
 #include "support/json_writer.h"
 #include "tools/step/files.h"
 
+/* Sizes in pixels, and the number of ticks to aim at. */
 enum { LEFT = 190, WIDTH = 1200, LANE = 30, GAP = 6, TOP = 24, AXIS = 24, TICKS = 10 };
 
 static const double NARROW = 1.0; /* px */
@@ -43,6 +44,7 @@ static const char head[] =
     "th:first-child,td:first-child{text-align:left}\n"
     "</style>\n</head>\n<body>\n<h1>Training step</h1>\n";
 
+/* Adds text as HTML. Malformed UTF-8 and control characters become U+FFFD. */
 static void add_text(tl_buf *out, tl_sv s) {
   while (s.n) {
     size_t n = tl_utf8_length(s);
@@ -71,7 +73,7 @@ static void add_number(tl_buf *out, const char *before, double v, int digits) {
 
 /* ---- timeline -------------------------------------------------------------------------------- */
 
-/* Tasks that are drawn as one. */
+/* Neighbouring tasks that are drawn as one. */
 typedef struct block {
   const tl_ran_task *first;
   uint32_t n;
@@ -79,6 +81,8 @@ typedef struct block {
   double end;
 } block;
 
+/* Draws one block; its title appears when the pointer is over it. A minimum width keeps it
+ * visible. */
 static void draw_block(tl_buf *out, const block *b, double scale, int y) {
   double width = fmax((b->end - b->start) * scale, 0.5);
   tl_buf_printf(out, "<rect class=\"t %s\" y=\"%d\" height=\"%d\"", phases[b->first->phase].css, y,
@@ -108,12 +112,14 @@ static void draw_block(tl_buf *out, const block *b, double scale, int y) {
   add_z(out, "</title></rect>\n");
 }
 
-/* Does a task join the block before it? One phase, no visible gap, and one of them narrow. */
+/* Returns true if a task joins the block before it: the same phase, no visible gap, and one of them
+ * narrow. */
 static bool joins(const block *b, const tl_ran_task *t, double scale) {
   return b->n && b->first->phase == t->phase && (t->start - b->end) * scale < NARROW / 2 &&
          ((t->end - t->start) * scale < NARROW || (b->end - b->start) * scale < NARROW);
 }
 
+/* Draws the tasks of one stream, in the order of their starts. */
 static void draw_lane(tl_buf *out, const tl_step_stage *s, uint16_t stream, double scale, int y) {
   block b = {0};
   tl_buf_printf(out,
@@ -140,7 +146,8 @@ static void draw_lane(tl_buf *out, const tl_step_stage *s, uint16_t stream, doub
     draw_block(out, &b, scale, y);
 }
 
-/* A round number of microseconds of which a few fill the axis. */
+/* Returns a round number of microseconds (1, 2 or 5 times a power of ten) with which about TICKS
+ * ticks fill the axis. */
 static double tick_of(double span) {
   double power = pow(10, floor(log10(fmax(span, 1e-6) / TICKS)));
   double few = span / TICKS / power;
@@ -168,6 +175,7 @@ static void draw_axis(tl_buf *out, double span, double scale, int y) {
   }
 }
 
+/* Draws one stage. span: microseconds of the axis, the same for both stages. */
 static void draw_stage(tl_buf *out, const tl_step_stage *s, const char *title, double span) {
   double scale = span > 0 ? WIDTH / span : 0;
   int lanes = 0;
@@ -193,6 +201,7 @@ static void draw_stage(tl_buf *out, const tl_step_stage *s, const char *title, d
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
+/* Adds a number; v - v is not 0 for infinities and NaN, which have no figure. */
 static void add_cell(tl_buf *out, double v, int digits) {
   add_z(out, "<td>");
   if (v - v != 0)

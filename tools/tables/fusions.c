@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tailor passes --fusion: the public fusion passes, and which are on under the given options. */
+/* Lists the public fusion passes and which are on (tailor passes --fusion). */
 #include <stdlib.h>
 
 #include "support/json_writer.h"
@@ -10,7 +10,7 @@ static const char *close_name(const tl_fusion_name *row) {
   return names[row->close];
 }
 
-/* What documents call a pass: its state is that of the passes it stands for, one or several. */
+/* A name that stands for one or several passes; its state is that of these passes. */
 typedef struct alias {
   const tl_fusion_name *row; /* of the first */
   tl_sv name;
@@ -19,6 +19,7 @@ typedef struct alias {
   uint32_t rules;
 } alias;
 
+/* Fills alias i with the state of its passes; false behind the last one. */
 static bool get_alias(tl_cli *cli, uint32_t i, alias *out) {
   const char *name = tl_fusion_alias_at(i), *pass;
   *out = (alias){.name = tl_sv_from(name ? name : "")};
@@ -67,7 +68,8 @@ static void add_aliases(tl_cli *cli, tl_buf *out) {
   }
 }
 
-/* Scope fusions of rule files are off unless they are asked for, or are general. */
+/* Returns true if a pass is on. Scope fusions of rule files are off unless they are named or are
+ * general. */
 static bool is_on(const tl_cli *cli, const tl_fusion_name *row, const char **why) {
   const tl_fusion_config *c = &cli->settings.fusion;
   tl_sv name = tl_sv_from(row->name);
@@ -79,14 +81,14 @@ static bool is_on(const tl_cli *cli, const tl_fusion_name *row, const char **why
   return false;
 }
 
-/* Why no rule answers to the name; NULL: some do, or nobody knows. */
+/* Returns why no rule has the name; NULL if some have, or if the reason is unknown. */
 static const char *lacks(tl_cli *cli, const tl_fusion_name *row) {
   tl_sv name = tl_sv_from(row->name);
   return tl_count_rules(cli, name, (tl_fusion_kind)row->kind) ? NULL : tl_fusion_name_lacks(name);
 }
 
-/* A scope fusion that runs without being named is general: a property of the build, not of the
- * fusion. */
+/* Adds further facts. A scope fusion that runs without being named is general, which is a property
+ * of this build and not of the fusion. */
 static void add_json_notes(tl_cli *cli, tl_json_writer *w, const tl_fusion_name *row) {
   const char *why = lacks(cli, row);
   if (row->kind == TL_FUSION_SCOPE) {
@@ -137,7 +139,7 @@ static void add_text(tl_cli *cli, tl_buf *out, const tl_fusion_name *rows, uint3
   }
 }
 
-/* Public names of rules that the table does not have, each once, behind the table's rows. */
+/* Adds public names of rules that the table lacks, each once, behind the rows of the table. */
 static tl_status add_rule_names(tl_cli *cli, tl_fusion_name *rows, uint32_t *n, uint32_t room) {
   for (uint32_t i = 0; i < cli->rules->set.rules.n; i++) {
     const tl_rule *rule = cli->rules->set.rules.at[i];

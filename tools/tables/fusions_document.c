@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* docs/fusions.md: every fusion pass that does something here, from the rules themselves. */
+/* Writes docs/fusions.md, every fusion pass that does something here, from the rules themselves. */
 #include <stdlib.h>
 
 #include "ir/chip/soc.h"
 #include "tools/cli/rules.h"
 
-/* One chip of each table of ops stands for those that go by it. */
+/* Chips that stand for all chips with the same table of ops. */
 static const struct {
   const char *chip;
   const char *families;
 } lines[] = {{"Ascend910B1", "910B, 910_93, 950, 310B"}, {"Ascend910A", "910, 310, 310P, 610"}};
 enum { N_LINES = sizeof lines / sizeof *lines };
 
+/* State of writing the document. */
 typedef struct document {
   tl_buf *out;
   tl_diag diag;
@@ -26,11 +27,13 @@ static tl_sv pass_of(const document *d, uint32_t i) {
   return tl_sym(d->rules[0]->m, rules_of(d)->rules.at[i]->pass);
 }
 
-/* Expansions without a public name are no passes, nor are clean-up rules that have their own. */
+/* Returns true for rules that belong to a pass. Expansions without a public name do not, and
+ * clean-up rules with a name of their own do not either. */
 static bool is_documented(const tl_rule *r) {
   return tl_rule_is_pass(r) && (tl_rule_fuses(r) || r->pass != r->name);
 }
 
+/* Returns true if a documented rule belongs to the pass. */
 static bool has_rules(const document *d, tl_sv pass) {
   for (uint32_t i = 0; i < rules_of(d)->rules.n; i++)
     if (is_documented(rules_of(d)->rules.at[i]) && tl_sv_eq(pass_of(d, i), pass))
@@ -40,6 +43,7 @@ static bool has_rules(const document *d, tl_sv pass) {
 
 /* ---- one pass -------------------------------------------------------------------------------- */
 
+/* Adds the chips that support rule i: all, none, or the families of one table. */
 static void add_chips(document *d, uint32_t i) {
   bool has[N_LINES], all = true, any = false;
   for (unsigned k = 0; k < N_LINES; k++) {
@@ -63,6 +67,7 @@ static const char *target_of(const tl_rule *r) {
                                         : ", for the NPU alone";
 }
 
+/* Adds the table of a pass's rules. */
 static void add_rules(document *d, tl_sv pass) {
   tl_buf_add_z(d->out, "| rule | what it does | kind | numerics | chips |\n"
                        "|---|---|---|---|---|\n");
@@ -79,6 +84,7 @@ static void add_rules(document *d, tl_sv pass) {
   }
 }
 
+/* Adds the section of a pass. */
 static void add_pass(document *d, const tl_fusion_name *row) {
   static const char *const close[] = {"may be switched off", "a switch file cannot switch it off",
                                       "neither a switch file nor level O1 can switch it off"};
@@ -105,7 +111,8 @@ static bool is_listed(const document *d, const tl_fusion_name *at, tl_sv name) {
   return false;
 }
 
-/* Names of the table, and public names of rules that it lacks. */
+/* Lists the names of the table, and public names of rules that the table lacks, in order. False if
+ * memory is out. */
 static bool list_passes(document *d) {
   uint32_t n, rules = rules_of(d)->rules.n;
   const tl_fusion_name *table = tl_fusion_names(&n);
@@ -169,6 +176,7 @@ void tl_document_fusions(tl_buf *out) {
   for (unsigned k = 0; k < N_LINES && ok; k++) {
     tl_options options = tl_options_default();
     options.chip = tl_soc_find(tl_sv_from(lines[k].chip), NULL);
+    /* Rules of every class are documented, so the most permissive class is chosen. */
     options.numerics = TL_NUMERICS_APPROXIMATE;
     ok = tl_read_known_rules(&options, &d.diag, &d.rules[k]) == TL_OK;
   }

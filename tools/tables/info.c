@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tailor info: what a model consists of, and what of it the NPU has no form for. */
+/* Implements tailor info: what a model consists of, and which of its ops lack an NPU form. */
 #include <stdlib.h>
 
 #include "ir/verify/stage.h"
@@ -8,6 +8,7 @@
 #include "tools/convert/summary.h"
 #include "tools/tables/info_train.h"
 
+/* Nodes of one op. */
 typedef struct op_count {
   tl_sv domain;
   tl_sv name;
@@ -16,7 +17,7 @@ typedef struct op_count {
 
 TL_VEC(op_count_vec, op_count);
 
-/* What select chose for how many nodes. */
+/* Nodes that became one NPU type. */
 typedef struct type_count {
   const char *type;
   const char *judged; /* what precision judges it as, "" for nothing */
@@ -25,11 +26,13 @@ typedef struct type_count {
 
 TL_VEC(type_count_vec, type_count);
 
+/* Constants of one dtype. */
 typedef struct dtype_count {
   uint64_t constants;
   uint64_t bytes;
 } dtype_count;
 
+/* Facts about a model, collected before and after clean-up. */
 typedef struct model_info {
   const tl_module *module;
   uint32_t nodes;
@@ -42,6 +45,7 @@ typedef struct model_info {
   uint32_t files; /* besides the model: external data */
 } model_info;
 
+/* Orders by number of nodes, most first, then by name. */
 static int by_count(const void *a, const void *b) {
   const op_count *x = a;
   const op_count *y = b;
@@ -51,12 +55,13 @@ static int by_count(const void *a, const void *b) {
   return order ? order : tl_sv_compare(x->domain, y->domain);
 }
 
-/* True when this version cannot write the node for the NPU. */
+/* Returns true if this version cannot write the node for the NPU. */
 static bool has_no_form(const tl_module *m, tl_node_id n) {
   return tl_npu_stage_forbids(m, TL_NPU_STAGE_EXPANDED, n) != NULL;
 }
 
-/* Counts nodes by op, most frequent first. The strings belong to the module. */
+/* Counts nodes by op, most frequent first. The strings belong to the module. False if memory is
+ * out. */
 static bool count_ops(const tl_module *m, bool only_unmapped, op_count_vec *out) {
   size_t n_ops = (size_t)tl_n_op_rows + m->opaque_ops.n;
   uint64_t *counts = calloc(n_ops ? n_ops : 1, sizeof *counts);
@@ -88,7 +93,7 @@ static int by_type(const void *a, const void *b) {
   return order ? order : strcmp(x->judged, y->judged);
 }
 
-/* The table row of what a node becomes; NULL when it has no form. */
+/* Returns the candidate that select chose for a node; NULL if the node has no form. */
 static const tl_npu_candidate *choice(const tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   const tl_op *row = tl_op_row(node->op);
@@ -96,7 +101,7 @@ static const tl_npu_candidate *choice(const tl_module *m, tl_node_id n) {
   return any && !has_no_form(m, n) ? &row->npu[node->candidate] : NULL;
 }
 
-/* Rows of one type and judged type become one. */
+/* Merges rows of the same type and judged type. */
 static void merge_types(type_count_vec *v) {
   uint32_t n = 0;
   if (v->n)
@@ -110,6 +115,7 @@ static void merge_types(type_count_vec *v) {
   v->n = n;
 }
 
+/* Counts the NPU types of all nodes. False if memory is out. */
 static bool count_types(const tl_module *m, type_count_vec *out) {
   for (uint32_t g = 0; g < m->graphs.n; g++) {
     const tl_graph *graph = m->graphs.at[g];
@@ -145,7 +151,8 @@ static void add_op_name(tl_buf *out, const op_count *c) {
   tl_buf_add_sv(out, c->name);
 }
 
-/* Names come from the file and go to a terminal: anything odd is quoted. */
+/* Names come from the file and go to a terminal, so a name with blanks or control characters is
+ * quoted. */
 void tl_info_add_name(tl_buf *out, tl_sv name) {
   for (size_t i = 0; i < name.n; i++) {
     if ((unsigned char)name.p[i] <= 0x20 || name.p[i] == 0x7f) {
@@ -266,8 +273,8 @@ static void json_types(tl_json_writer *w, const type_count_vec *v) {
   tl_put_end(w);
 }
 
-/* Tensors are taken apart: "dtype", and "shape" as a list of sizes, names and null (unknown), or
- * null when the rank is unknown. */
+/* Adds a type in parts: "dtype", and "shape" as a list of sizes, names and null (unknown), or null
+ * if the rank is unknown. */
 static void json_tensor(tl_json_writer *w, const tl_module *m, const tl_type *t) {
   tl_put_key(w, "kind");
   tl_put_z(w, t->kind == TL_KIND_TENSOR ? "tensor" : "other");
@@ -365,7 +372,8 @@ static uint32_t count_bodies(const tl_module *m) {
   return n;
 }
 
-/* Facts of the model as it is first; then clean-up and selection tell what the NPU lacks. */
+/* Collects facts of the model as it is, then runs clean-up and selection for what the NPU lacks.
+ * Ops are counted before the passes change them. */
 static tl_status gather(tl_cli *cli, tl_module *m, model_info *info) {
   info->module = m;
   info->nodes = tl_module_count_nodes(m);

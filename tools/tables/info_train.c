@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tailor info --train: parameters, gradients, updates, states and regions of a training step. */
+/* Implements tailor info --train: parameters, gradients, updates, states and regions of a step. */
 #include "tools/tables/info_train.h"
 
 #include "ir/infer/infer.h"
@@ -8,10 +8,12 @@
 #include "support/json_writer.h"
 #include "tools/convert/summary.h"
 
+/* Names of enumerators, in their order. */
 static const char *const form_names[] = {"none", "artifacts", "single", "preview", "plain"};
 static const char *const class_names[] = {"dense", "sparse", "done"};
 static const char *const region_names[TL_N_REGIONS] = {"other", "forward", "backward", "update"};
 
+/* Counts the nodes of each region of the main graph. */
 static void count_regions(const tl_module *m, const tl_train_info *t, uint32_t *counts) {
   TL_FOR_NODES(m, tl_module_main(m), n)
     counts[tl_train_region_of(t, n)]++;
@@ -24,6 +26,7 @@ static uint64_t gradient_bytes(const tl_train_info *t) {
   return sum;
 }
 
+/* Adds the name of a value, '-' if there is none. */
 static void add_name_of(tl_buf *out, const tl_module *m, tl_value_id v) {
   if (v)
     tl_info_add_name(out, tl_value_name(m, v));
@@ -37,6 +40,7 @@ static tl_sv op_of(const tl_module *m, tl_node_id n) {
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
+/* Adds one parameter with its gradient, update and states. */
 static void add_grad(tl_buf *out, const tl_module *m, const tl_train_grad *g) {
   tl_buf_printf(out, "  %4u  %-6s  ", g->rank, class_names[g->cls]);
   add_name_of(out, m, g->param);
@@ -109,6 +113,7 @@ static void json_text(tl_json_writer *w, const char *key, tl_sv text) {
   tl_member_sv(w, key, text);
 }
 
+/* Adds [name of input, name of its next value or null]. */
 static void json_pair(tl_json_writer *w, const tl_module *m, tl_value_id in, tl_value_id next) {
   tl_put_array(w);
   tl_put_sv(w, tl_value_name(m, in));
@@ -187,6 +192,7 @@ static void add_json(tl_buf *out, const tl_module *m, const tl_train_info *t) {
 
 /* ---- driver ---------------------------------------------------------------------------------- */
 
+/* Recognises the training step and prints it; types must be inferred first. */
 static tl_status recognise(tl_cli *cli, tl_module *m, tl_arena *arena) {
   tl_train_info t;
   tl_buf out;

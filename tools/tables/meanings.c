@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What NPU ops mean to the evaluator: definitions of passes/definitions, kernels. */
+/* Tells what NPU ops mean to the evaluator: definitions of passes/definitions, or kernels. */
 #include "tools/tables/meanings.h"
 
 #include "ir/eval/eval.h"
 #include "ir/ops_gen.h"
 #include "passes/engine/rule.h"
 
+/* The definitions of NPU ops, in a module of their own. */
 typedef struct meanings {
   tl_diag diag;
   tl_module *m;
   tl_ruleset set;
 } meanings;
 
+/* Reads the built-in definitions; false if memory is out. Close them in any case. */
 static bool open_meanings(meanings *k) {
   *k = (meanings){.m = NULL};
   k->m = tl_module_create(&k->diag, "definitions", 0);
@@ -29,11 +31,13 @@ static void close_meanings(meanings *k) {
   tl_module_destroy(k->m);
 }
 
+/* Returns true if the rule is a definition of the op. */
 static bool defines(const tl_rule *r, tl_op_id op) {
   return r->kind == TL_RULE_DEFINE && r->match->ops[0] == op;
 }
 
-/* Ops of a definition in their order, each once. */
+/* Adds the ops of a definition in their order, each once. A forward entry is a value that is passed
+ * through, not an op. */
 static void add_body(tl_buf *out, const meanings *k, const tl_rule *r) {
   bool any = false;
   for (uint8_t i = 0; i < r->n_build; i++) {
@@ -52,6 +56,8 @@ static void add_body(tl_buf *out, const meanings *k, const tl_rule *r) {
 
 static bool is_npu(const tl_op *op) { return op->domain_symbol == TL_SYM_npu; }
 
+/* Returns the next definition of the op from rule *i on, NULL if there is none; moves *i behind
+ * it. */
 static const tl_rule *next_definition(const meanings *k, tl_op_id op, uint32_t *i) {
   while (*i < k->set.rules.n) {
     const tl_rule *r = k->set.rules.at[(*i)++];
@@ -85,6 +91,7 @@ void tl_add_meaning(tl_buf *out, const tl_op *op) {
 
 /* ---- the document --------------------------------------------------------------------------- */
 
+/* Returns true if the op may become this NPU op by itself, without an expansion. */
 static bool leads_to(const tl_op *op, const tl_op *npu) {
   for (uint8_t i = 0; i < op->n_npu; i++)
     if (op->npu[i].kind != TL_LOWER_EXPAND && strcmp(op->npu[i].npu_type, npu->name) == 0)
@@ -92,7 +99,7 @@ static bool leads_to(const tl_op *op, const tl_op *npu) {
   return false;
 }
 
-/* Ops that become this one; false when there is none. */
+/* Adds the ops that become this NPU op; false if there is none. */
 static bool add_origins(tl_buf *out, const tl_op *npu) {
   bool any = false;
   for (uint32_t i = 0; i < tl_n_op_rows; i++) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Shows what a chip makes of an op: candidates of the op table and rows of op information. */
 #include "tools/tables/op_chip.h"
 
 #include "passes/npu/expr.h"
@@ -23,6 +24,7 @@ bool tl_op_chip_has(const tl_op_chip *c, const tl_npu_candidate *candidate) {
   return tl_npu_may_hold_on(c->words, guard, c->soc->table);
 }
 
+/* Returns the name of a kind of lowering for people. */
 static const char *lower_name(uint8_t kind) {
   static const char *const names[] = {[TL_LOWER_RENAME] = "rename",
                                       [TL_LOWER_ATTRS] = "attributes change",
@@ -36,12 +38,13 @@ static const char *text(tl_op_info i, uint32_t at) { return tl_op_info_text(i, a
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
+/* Returns the dtype of a slot in a column; inputs come before outputs. */
 static const char *dtype_at(tl_op_info i, uint32_t slot, uint32_t column) {
   const tl_op_info_slot *s = &i.table->slots[i.row->slots + slot];
   return tl_dtype_get((tl_dtype)tl_op_info_columns(i, s)[column])->name;
 }
 
-/* "f16,f16>f32": a column without its optional inputs. */
+/* Adds a column such as "f16,f16>f32", without its optional inputs. */
 static void add_column(tl_buf *out, tl_op_info i, uint32_t column) {
   uint32_t n = (uint32_t)i.row->n_inputs + i.row->n_outputs;
   bool first = true;
@@ -56,6 +59,7 @@ static void add_column(tl_buf *out, tl_op_info i, uint32_t column) {
   }
 }
 
+/* Adds the signatures of an op. Blanks around each one make strstr find whole signatures only. */
 static void add_columns(tl_buf *out, tl_op_info i, const char *indent) {
   if (i.row->n_columns == 0) {
     tl_buf_printf(out, "%sdtypes: those it has\n", indent);
@@ -84,6 +88,7 @@ static void add_columns(tl_buf *out, tl_op_info i, const char *indent) {
   tl_buf_add_char(out, '\n');
 }
 
+/* Adds where a row comes from: a file of the user, or a built-in table. */
 static void add_place(tl_buf *out, tl_op_info i) {
   if (i.row->source == TL_INFO_USER || strcmp(i.table->name, "--op-info") == 0)
     tl_buf_add_z(out, text(i, i.row->file));
@@ -91,6 +96,7 @@ static void add_place(tl_buf *out, tl_op_info i) {
     tl_buf_printf(out, "%s, %s ops", i.table->name, text(i, i.row->file));
 }
 
+/* Adds colour, kernel, signatures and source of an op type. */
 static void add_facts(tl_buf *out, tl_op_info i, const char *indent) {
   tl_buf_printf(out, "%s%s under mixed precision", indent,
                 tl_op_colour_name((tl_op_colour)i.row->colour));
@@ -113,6 +119,7 @@ static void add_facts(tl_buf *out, tl_op_info i, const char *indent) {
   tl_buf_add_char(out, '\n');
 }
 
+/* Adds a candidate of the op table and, if the chip has it, what is known of the judged type. */
 static void add_candidate(tl_buf *out, const tl_op_chip *c, const tl_npu_candidate *n) {
   static const char indent[] = "           ";
   tl_buf_printf(out, "  npu      %s: %s, %s%s\n", *n->npu_type ? n->npu_type : "none", n->guard,

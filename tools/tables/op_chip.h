@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a chip makes of an op, for tailor ops. */
+/* Shows what a chip makes of an op, for tailor ops. */
 #ifndef TL_TOOLS_TABLES_OP_CHIP_H
 #define TL_TOOLS_TABLES_OP_CHIP_H
 
@@ -15,18 +15,21 @@ typedef struct tl_op_chip {
   tl_module *words; /* owned; guards are parsed in it */
 } tl_op_chip;
 
-/* False when memory is out. */
+/* Prepares *c for the chip of the options, which are borrowed. False if memory is out; release it
+ * all the same. */
 bool tl_op_chip_init(tl_op_chip *c, const tl_options *o, tl_diag *diag);
+/* Releases what *c owns. */
 void tl_op_chip_release(tl_op_chip *c);
 
-/* True unless the guard of a candidate rules the chip out. */
+/* Returns true unless the guard of a candidate rules the chip out. */
 bool tl_op_chip_has(const tl_op_chip *c, const tl_npu_candidate *candidate);
 
-/* One indented line a fact: the candidates of an op with what the chip knows of each. */
+/* Adds the candidates of an op with what the chip knows of each, one indented line for each
+ * fact. */
 void tl_op_chip_candidates(tl_buf *out, const tl_op_chip *c, const tl_op *op);
-/* The op information of an NPU type, with slots and attributes. */
+/* Adds the op information of an NPU type, with slots and attributes. */
 void tl_op_chip_type(tl_buf *out, const tl_op_chip *c, tl_op_info info);
-/* The same as JSON values. */
+/* Add the same facts as JSON values. */
 void tl_op_chip_candidates_json(tl_json_writer *w, const tl_op_chip *c, const tl_op *op);
 void tl_op_chip_type_json(tl_json_writer *w, tl_op_info info);
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* docs/ops.md: what becomes of each op on the NPU, where, and what does not. */
+/* Writes docs/ops.md: what becomes of each op on the NPU, on which chips, and what does not. */
 #include <stdlib.h>
 
 #include "passes/engine/rule.h"
 #include "tools/cli/cli.h"
 #include "tools/tables/op_chip.h"
 
+/* Tables of ops that chips go by; one chip stands for each. */
 enum { N_TABLES = 2 };
 
 static void add_name(tl_buf *out, const tl_op *op) {
   tl_buf_printf(out, "`%s%s%s`", op->domain, *op->domain ? "::" : "", op->name);
 }
 
-/* A guard as code; a table cell must not hold a bare '|'. */
+/* Adds a guard as code. A table cell must not hold a bare '|'. */
 static void add_guard(tl_buf *out, const char *guard) {
   tl_buf_add_char(out, '`');
   for (const char *c = guard; *c; c++) {
@@ -30,6 +31,7 @@ static void add_versions(tl_buf *out, const tl_op *op) {
 
 static bool is_always(const tl_npu_candidate *n) { return strcmp(n->guard, "always") == 0; }
 
+/* Adds the NPU types that an op may become; '*' marks those of several nodes. */
 static void add_candidates(tl_buf *out, const tl_op *op) {
   bool any = false;
   for (uint8_t i = 0; i < op->n_npu; i++) {
@@ -46,6 +48,7 @@ static void add_candidates(tl_buf *out, const tl_op *op) {
   }
 }
 
+/* Adds when an op has no NPU form, and whether a rule helps then. */
 static void add_limits(tl_buf *out, const tl_op *op, bool by_rules) {
   bool form = false;
   bool any = false;
@@ -68,7 +71,7 @@ static void add_limits(tl_buf *out, const tl_op *op, bool by_rules) {
   }
 }
 
-/* True when some candidate may hold on the chip and its operator library has what is judged. */
+/* Returns true if a candidate may hold on the chip and its op information has the judged type. */
 static bool is_on(const tl_op_chip *c, const tl_op *op) {
   for (uint8_t i = 0; i < op->n_npu; i++) {
     const tl_npu_candidate *n = &op->npu[i];
@@ -85,7 +88,8 @@ static void add_chips(tl_buf *out, const tl_op_chip *chips, const tl_op *op) {
   tl_buf_add_z(out, newer && older ? "all" : newer ? "910B on" : older ? "before 910B" : "");
 }
 
-/* Marks the ops at which a rule of kind expand starts; false when memory is out. */
+/* Marks the ops that are roots of a rule of kind expand. False if memory is out. The root is the
+ * last node of a pattern. */
 static bool mark_expanded(tl_diag *diag, bool *expanded) {
   tl_options options = tl_options_default();
   tl_ruleset set;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tailor ops: the op table, for people, tools and docs/ops.md. */
+/* Implements tailor ops, which shows the op table. */
 #include "ir/op.h"
 #include "tools/cli/cli.h"
 #include "support/json_writer.h"
@@ -19,7 +19,7 @@ static void add_versions(tl_buf *out, const tl_op *op) {
     tl_buf_printf(out, "%s%d", i ? ", " : "", op->since[i]);
 }
 
-/* NPU types an op may become, each once. */
+/* Adds the NPU types that an op may become, each once. */
 static void add_npu_types(tl_buf *out, const tl_op *op) {
   bool any = false;
   for (uint8_t i = 0; i < op->n_npu; i++) {
@@ -44,6 +44,7 @@ static void add_ports(tl_buf *out, const char *what, const tl_op_port *ports, ui
                   kinds[ports[i].kind]);
 }
 
+/* Adds the dtypes that each type variable of the op may stand for. */
 static void add_vars(tl_buf *out, const tl_op *op) {
   for (uint8_t i = 0; i < op->n_vars; i++) {
     const tl_type_var *var = &op->vars[i];
@@ -59,7 +60,7 @@ static void add_vars(tl_buf *out, const tl_op *op) {
 static void add_attrs(tl_buf *out, const tl_op *op) {
   for (uint8_t i = 0; i < op->n_attrs; i++) {
     const tl_op_attr *a = &op->attrs[i];
-    /* Names in the table are seed strings: symbol n is seed n - 1. */
+    /* Names in the table are symbols of the seed strings: symbol n is seed n - 1. */
     tl_buf_printf(out, "  attr     %s: %s%s", tl_seed_strings[a->value.name - 1],
                   a->flag ? "flag" : tl_attr_kind_name((tl_attr_kind)a->value.kind),
                   a->required ? " (required)" : "");
@@ -77,6 +78,7 @@ static void add_attrs(tl_buf *out, const tl_op *op) {
   }
 }
 
+/* Adds all facts about an op. */
 static void describe(tl_buf *out, const tl_op_chip *chip, const tl_op *op) {
   add_name(out, op);
   if (op->n_since) {
@@ -107,7 +109,7 @@ static void describe_json(tl_json_writer *w, const tl_op_chip *chip, const tl_op
   tl_put_end(w);
 }
 
-/* True when the user's word names the op, with or without its domain. */
+/* Returns true if the word names the op, with or without its domain. */
 static bool is_named(const tl_op *op, const char *word) {
   size_t n = strlen(op->domain);
   if (strcmp(op->name, word) == 0)
@@ -141,12 +143,13 @@ static void add_row(tl_buf *out, const tl_op *op) {
   tl_buf_add_char(out, '\n');
 }
 
-/* The row of op information that the user's word names. */
+/* Returns the op information that the word names, with or without "npu::". */
 static tl_op_info named_info(const tl_op_chip *chip, const char *word) {
   size_t prefix = strncmp(word, "npu::", 5) == 0 ? 5 : 0;
   return tl_op_info_find(chip->info, tl_sv_from(word + prefix));
 }
 
+/* Shows every op and NPU type of this name: a name may occur in several domains. */
 static tl_status show_named(tl_cli *cli, const tl_op_chip *chip, bool json, tl_buf *out) {
   tl_json_writer w = tl_json_to(out);
   bool any = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tailor options: the keys of run configurations, for people and tools. */
+/* Implements tailor options, which lists the keys of run configurations. */
 #include "frontend/config/run_config.h"
 #include "tools/cli/cli.h"
 #include "support/json_writer.h"
@@ -22,7 +22,7 @@ static const char *consumer_name(const tl_run_key *key) {
   return names[key->consumer];
 }
 
-/* What values there are: the key's own list, or that of the option it stands for. */
+/* Returns what values a key may have: its own list, or that of the option that it stands for. */
 static const char *values_of(const tl_run_key *key) {
   if (*key->type.values)
     return key->type.values;
@@ -31,7 +31,7 @@ static const char *values_of(const tl_run_key *key) {
   return tl_option_row_get((tl_option_id)key->option)->values;
 }
 
-/* The name in its section. */
+/* Returns the name of a key as its section writes it. */
 static const char *name_in_file(const tl_run_key *key, char out[TL_RUN_NAME_BYTES]) {
   static const char prefix[] = "optimizer-";
   bool prefixed = key->section == TL_RUN_OPTIMIZER &&
@@ -43,6 +43,7 @@ static void add_string(tl_json_writer *w, const char *name, const char *value) {
   tl_member_z(w, name, value);
 }
 
+/* Adds the members of a key that takes an object. */
 static void add_members_json(tl_json_writer *w, const tl_run_key *key) {
   uint32_t n;
   bool any = false;

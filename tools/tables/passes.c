@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tailor passes: the pipeline table for people, tools and docs/passes.md. */
+/* Implements tailor passes and docs/passes.md: the table of the pipeline. */
 #include "passes/manager.h"
 #include "support/assert.h"
 #include "tools/cli/cli.h"
 #include "support/json_writer.h"
 
+/* Returns the outputs for which a pass runs. */
 static const char *stage_name(uint8_t stage) {
   static const char *const names[] = {[TL_STAGE_ALL] = "always",         [TL_STAGE_ONNX] = "onnx",
                                       [TL_STAGE_SELECT] = "select",      [TL_STAGE_AIR] = "air",
@@ -38,7 +39,7 @@ static void add_text(tl_buf *out, const tl_pass_row *rows, uint32_t n) {
                   rows[i].summary);
 }
 
-/* Options about fusion say nothing about the pipeline. */
+/* Refuses options about fusion, which have no effect on this list. */
 static tl_status check_options(tl_cli *cli) {
   static const tl_option_id ids[] = {
       TL_OPTION_FUSION_SWITCH_FILE, TL_OPTION_FUSION_PRESET, TL_OPTION_OPTIMIZATION_SWITCH,
