@@ -48,7 +48,7 @@ void tl_air_seen_release(tl_air_seen_table *t);
 
 /* Returns the index of an attribute key among the lists by which loaders restore ports, -1 if it is
  * none of them. Index 2i is a list of names, and 2i + 1 the list of values that belongs to it, for
- * i below N_PAIRS of check.c. */
+ * i below TL_AIR_PAIRS of check_attrs.h. */
 int tl_air_bookkeeping(tl_air_bytes key);
 
 /* A list of names. */

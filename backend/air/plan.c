@@ -21,6 +21,7 @@ static tl_status check_scope(const tl_air *a, tl_graph_id g, tl_node_id n) {
   return TL_OK;
 }
 
+/* Reports a type that a desc cannot hold. */
 static tl_status check_type(const tl_air *a, tl_value_id v, tl_location where) {
   const char *problem = tl_air_type_problem(a->m, tl_value_type(a->m, v));
   if (!problem)
@@ -48,6 +49,7 @@ static tl_status check_holder(const tl_air *a, tl_value_id v, tl_op_id holder) {
                       "a %s node cannot hold elements of type %s", op->name, tl_dtype_get(d)->name);
 }
 
+/* Refuses results, attributes and operands of a node that AIR cannot express. */
 static tl_status check_node(const tl_air *a, tl_node_id n) {
   const tl_node *node = tl_node_get(a->m, n);
   if (node->op == TL_OP_npu_Const && !tl_node_attr(a->m, n, TL_SYM_value))
@@ -68,6 +70,7 @@ static tl_status check_node(const tl_air *a, tl_node_id n) {
   return check_scope(a, node->graph, n);
 }
 
+/* Refuses constants that a Const node cannot hold. */
 static tl_status check_constant(const tl_air *a, tl_value_id v) {
   tl_location where = TL_AT_NODE(a->m->path, tl_value_name(a->m, v));
   if (tl_tensor_get(a->m, tl_value_get(a->m, v)->tensor)->kind == TL_SOURCE_STRINGS)
@@ -118,6 +121,7 @@ static tl_status name_value(tl_air *a, tl_value_id v) {
   return name_into(a, wish, tl_air_name_ahead(&a->names, wish), &a->value_names[v]);
 }
 
+/* Checks and names the graph inputs. */
 static tl_status name_inputs(tl_air *a, const tl_graph *g) {
   for (uint32_t i = 0; i < g->inputs.n; i++) {
     tl_value_id v = g->inputs.at[i];
@@ -127,6 +131,7 @@ static tl_status name_inputs(tl_air *a, const tl_graph *g) {
   return TL_OK;
 }
 
+/* Checks and names the constants that are used; others are not written. */
 static tl_status name_constants(tl_air *a, const tl_graph *g) {
   for (uint32_t i = 0; i < g->constants.n; i++) {
     tl_value_id v = g->constants.at[i];
@@ -152,6 +157,7 @@ static tl_status name_body(tl_air *a, tl_node_id n, uint32_t position, const tl_
   return name.p && tl_u32_vec_push(&a->graphs, attr->u.g) ? TL_OK : tl_air_no_memory(a);
 }
 
+/* Names the bodies of a node and appends them to the worklist of graphs. */
 static tl_status add_bodies(tl_air *a, tl_node_id n) {
   const tl_op *op = tl_op_row(tl_node_get(a->m, n)->op);
   uint32_t position = 0;
@@ -165,6 +171,7 @@ static tl_status add_bodies(tl_air *a, tl_node_id n) {
   return TL_OK;
 }
 
+/* Sets the prefix of names in this graph: node names must be unique in the whole file. */
 static tl_status set_prefix(tl_air *a, const tl_graph *g) {
   a->graph_prefix = TL_SV("");
   if (g->kind != TL_GRAPH_BODY)
@@ -207,6 +214,7 @@ static void set_format(tl_air *a, tl_value_id v, tl_ge_format format) {
     a->formats[v] = (uint8_t)format;
 }
 
+/* Returns true for the ports that carry images or filters, by GE's names of ports. */
 static bool is_spatial_port(const char *name) {
   return strcmp(name, "x") == 0 || strcmp(name, "y") == 0 || strcmp(name, "filter") == 0;
 }
@@ -229,6 +237,8 @@ static void format_node(tl_air *a, tl_node_id n) {
       set_format(a, tl_result(a->m, n, i), format);
 }
 
+/* Sets the formats of a graph. The input format of the options applies to inputs of the root
+ * only. */
 static void format_graph(tl_air *a, const tl_graph *g) {
   const char *name = a->options->input_format ? a->options->input_format : "NCHW";
   tl_ge_format format = strcmp(name, "NCHW") == 0    ? TL_GE_NCHW

@@ -30,6 +30,7 @@ const char *tl_air_type_problem(const tl_module *m, tl_type_id type) {
   return NULL;
 }
 
+/* Returns true if the dtype has a number in attributes of GE. */
 static bool is_npu_dtype(int64_t dtype) { return tl_dtype_get((tl_dtype)dtype)->ge_internal >= 0; }
 
 const char *tl_air_attr_problem(const tl_module *m, const tl_attr *attr) {

@@ -7,6 +7,7 @@
 
 enum { SPLIT_BYTES = 1024 }; /* split form: weights up to this size stay in the message */
 
+/* Adds a value to the weights if it is used and larger than `above` bytes. */
 static tl_status collect_value(tl_air *a, tl_value_id v, uint64_t above) {
   const tl_value *value = v ? tl_value_get(a->m, v) : NULL;
   bool used = value && value->n_uses && value->tensor;
@@ -37,6 +38,7 @@ static void add_part(tl_buf *b, tl_sv s) {
     tl_buf_add_char(b, s.p[i] == '/' || s.p[i] == '\\' || s.p[i] == '.' ? '_' : s.p[i]);
 }
 
+/* Copies the text into the arena of the emission; p is NULL if memory is out. */
 static tl_sv keep(tl_air *a, tl_buf *b) {
   tl_sv s = {b->failed ? NULL : tl_arena_copy(&a->arena, b->p ? b->p : "", b->n), b->n};
   return s;
@@ -63,6 +65,7 @@ static tl_status split_file(tl_air *a, tl_air_names *files, tl_air_weight *w, tl
              : tl_air_no_memory(a);
 }
 
+/* Places each weight above SPLIT_BYTES in a file of its own. */
 static tl_status place_split(tl_air *a) {
   tl_air_names files;
   tl_buf text;
@@ -81,6 +84,7 @@ static tl_status place_split(tl_air *a) {
 
 /* ---- files named by content ---- */
 
+/* Hashes one weight; workers write to different entries, so no lock is needed. */
 static tl_status hash_weight(void *user, size_t i, unsigned worker) {
   tl_air_weight *w = &((tl_air *)user)->weights.at[i];
   (void)worker;
@@ -107,6 +111,7 @@ static tl_status rename_holder(tl_air *a, const tl_air_weight *w, tl_buf *text) 
   return name.p ? TL_OK : tl_air_no_memory(a);
 }
 
+/* Places the weights in the order of their hashes and renames the nodes that hold them. */
 static tl_status name_files(tl_air *a, tl_buf *text) {
   for (uint32_t i = 0; i < a->weights.n; i++) {
     tl_air_weight *w = &a->weights.at[i];
