@@ -190,6 +190,13 @@ class Tests:
         """random training steps: scaled against unscaled, ranks against one"""
         return counted([PYTHON, 'tests/hunt/train.py', '--n', '300', '--tailor', self.tool('gcc')])
 
+    def user_ops(self):
+        """ops that rule files define, in every output; rule files with mistakes, sanitized"""
+        ort = os.path.join(ROOT, 'tests', 'ort')
+        there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
+        return counted([PYTHON, 'tests/rules/user_ops.py', '--tailor', self.tool('asan'),
+                        *(['--ort', ort] if there else [])])
+
     def random_scopes(self):
         """random graphs of nodes that are scattered over scopes, captured, sanitized"""
         return counted([PYTHON, 'tests/rules/random_scopes.py', '--n', '60', '--tailor',

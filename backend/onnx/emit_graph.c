@@ -232,6 +232,34 @@ static void emit_origin(tl_onnx_emit *e, tl_sv op) {
   tl_wire_end(e->w);
 }
 
+static void emit_import(tl_onnx_emit *e, tl_sv domain, int64_t version) {
+  tl_wire_begin(e->w, FUNCTION_OPSET);
+  tl_wire_sv(e->w, OPSET_DOMAIN, domain);
+  tl_wire_int(e->w, OPSET_VERSION, version);
+  tl_wire_end(e->w);
+}
+
+/* Imports of a function: ONNX, and once each the domains of the other ops inside, in the versions
+ * that the model has. */
+static void emit_imports(const tl_onnx_emit *outer, tl_onnx_emit *e, const tl_graph *g) {
+  emit_import(e, TL_SV(""), tl_module_opset(e->m, 0));
+  TL_FOR_NODES(e->m, g, n) {
+    tl_symbol domain = tl_op_domain_symbol(e->m, tl_node_get(e->m, n)->op);
+    bool seen = false;
+    if (domain == 0)
+      continue;
+    for (tl_node_id before = g->first; before != n && !seen;
+         before = tl_node_get(e->m, before)->next)
+      seen = tl_op_domain_symbol(e->m, tl_node_get(e->m, before)->op) == domain;
+    if (seen)
+      continue;
+    tl_sv name = tl_sym(e->m, domain);
+    tl_symbol known = tl_symbol_find(&outer->m->symbols, name);
+    int64_t version = known == TL_NO_SYMBOL ? 0 : tl_module_opset(outer->m, known);
+    emit_import(e, name, version ? version : 1);
+  }
+}
+
 /* Appends a FunctionProto. `inside` is an empty layout: all data of a function is in the model. */
 static void emit_function(const tl_onnx_emit *outer, const tl_definition *d) {
   static const tl_onnx_layout inside = {0};
@@ -252,10 +280,7 @@ static void emit_function(const tl_onnx_emit *outer, const tl_definition *d) {
       emit_constant(&e, g->constants.at[i]);
   TL_FOR_NODES(e.m, g, n)
     emit_node(&e, FUNCTION_NODE, n);
-  tl_wire_begin(e.w, FUNCTION_OPSET);
-  tl_wire_sv(e.w, OPSET_DOMAIN, TL_SV(""));
-  tl_wire_int(e.w, OPSET_VERSION, tl_module_opset(e.m, 0));
-  tl_wire_end(e.w);
+  emit_imports(outer, &e, g);
   tl_wire_sv(e.w, FUNCTION_DOMAIN, function_domain(outer->m, op));
   emit_origin(&e, tl_op_name(outer->m, op));
   tl_wire_end(e.w);

@@ -17,6 +17,15 @@ typedef struct tl_miss {
 /* Depths of reasons that come after all nodes and conditions: larger than any number of these. */
 enum { TL_MISS_CLOSED = 1000, TL_MISS_BUILT = 2000 };
 
+/* The one number or attribute that differs in a match that is otherwise complete. */
+typedef struct tl_excuse {
+  tl_node_id node;                   /* TL_NO_NODE: nothing differs */
+  const tl_pattern_operand *operand; /* the number of the rule, or NULL ... */
+  tl_value_id value;                 /* ... and the constant that the node has */
+  const tl_pattern_attr *attr; /* the attribute of the rule, or NULL: it is not mentioned ... */
+  tl_symbol name;              /* ... and its name */
+} tl_excuse;
+
 /* A match, or an attempt. */
 typedef struct tl_match {
   const tl_ruleset *set;
@@ -38,6 +47,8 @@ typedef struct tl_match {
   uint64_t bound;                       /* bits of values */
   uint32_t named;                       /* bits of names */
   uint64_t skipped;                     /* bits of optional nodes that are absent */
+  bool excuses;                         /* one number or attribute may differ ... */
+  tl_excuse excuse;                     /* ... which is this */
   bool structural;                      /* the pattern has matched, whatever the conditions */
 } tl_match;
 

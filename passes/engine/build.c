@@ -150,6 +150,15 @@ static tl_op_id op_of(const build *b, const tl_pattern_node *p) {
   return like ? tl_node_get(b->x->m, b->x->nodes[p->like])->op : p->ops[0];
 }
 
+/* Returns true if an attribute of the kind that the prototype has may be given this one. Lists of
+ * NPU prototypes and those without elements are not told apart here. */
+static bool is_kind(tl_attr_kind wanted, const tl_attr *a) {
+  bool plain = wanted == TL_ATTR_INT || wanted == TL_ATTR_FLOAT || wanted == TL_ATTR_STRING;
+  bool list = wanted == TL_ATTR_INTS || wanted == TL_ATTR_FLOATS;
+  bool empty = list && tl_attr_kind_is_list((tl_attr_kind)a->kind) && a->count == 0;
+  return (!plain && !list) || a->kind == wanted || empty;
+}
+
 static bool build_attrs(build *b, const tl_pattern_node *p, tl_attr **out, uint32_t *n) {
   tl_match *match = b->x;
   tl_op_id op = op_of(b, p);
@@ -170,6 +179,8 @@ static bool build_attrs(build *b, const tl_pattern_node *p, tl_attr **out, uint3
     tl_attr a = tl_rule_attr(match->m, p->attrs[i].name, kind_of(op, p->attrs[i].name), v);
     if (a.kind == TL_ATTR_NONE)
       return refuse(b, "ATTR", "an attribute is unknown");
+    if (!is_kind(kind_of(op, a.name), &a))
+      return refuse(b, "ATTR", "an attribute has a value of another kind than its op takes");
     put_attr(attrs, n, a);
     drop_default(match->m, op, attrs, n, a.name);
   }

@@ -3,11 +3,8 @@
 #include "ir/ops_gen.h"
 #include "passes/engine/scope.h"
 
-/* Reports a mistake. n: the wrong statement; NULL: the rule as a whole. */
-static tl_status fail(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n, const char *fmt,
-                      ...) TL_PRINTF(4, 5);
-static tl_status fail(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n, const char *fmt,
-                      ...) {
+tl_status tl_rule_error(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n, const char *fmt,
+                        ...) {
   va_list ap;
   tl_buf text;
   tl_buf_init(&text);
@@ -87,7 +84,7 @@ static tl_status order_steps(tl_ruleset *s, tl_rule *r) {
   reach(&w, (uint8_t)(r->n_match - 1), TL_RULE_VALUES, 0);
   while (r->n_steps < r->n_match)
     if (!reach_sideways(&w))
-      return fail(s, r, NULL, "a node of the pattern is not connected with the last one");
+      return tl_rule_error(s, r, NULL, "a node of the pattern is not connected with the last one");
   return TL_OK;
 }
 
@@ -114,10 +111,10 @@ static bool lists_fit(const tl_rule *r, const tl_pattern_node *n) {
 static tl_status fail_count(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n,
                             const tl_op *row, uint32_t found) {
   if (row->min_operands == row->max_operands)
-    return fail(s, r, n, "'%s' takes %u operand%s, not %u", row->name, row->min_operands,
-                row->min_operands == 1 ? "" : "s", found);
-  return fail(s, r, n, "'%s' takes %u to %u operands, not %u", row->name, row->min_operands,
-              row->max_operands, found);
+    return tl_rule_error(s, r, n, "'%s' takes %u operand%s, not %u", row->name, row->min_operands,
+                         row->min_operands == 1 ? "" : "s", found);
+  return tl_rule_error(s, r, n, "'%s' takes %u to %u operands, not %u", row->name,
+                       row->min_operands, row->max_operands, found);
 }
 
 /* Checks numbers of operands and results and the attributes of all alternatives against the op
@@ -134,20 +131,21 @@ static tl_status check_node(tl_ruleset *s, const tl_rule *r, const tl_pattern_no
     if (operands > row->max_operands || (building && !lists && operands < row->min_operands))
       return fail_count(s, r, n, row, operands);
     if (n->n_results > row->max_results)
-      return fail(s, r, n, "'%.*s' has at most %u results, not %u", TL_SV_ARG(name),
-                  row->max_results, n->n_results);
+      return tl_rule_error(s, r, n, "'%.*s' has at most %u results, not %u", TL_SV_ARG(name),
+                           row->max_results, n->n_results);
     /* plugins add attributes to prototypes */
     bool any = !building && row->domain_symbol == TL_SYM_npu;
     for (uint8_t i = 0; i < n->n_attrs; i++)
       if (!any && !tl_op_attr_find(row, n->attrs[i].name)) {
         tl_sv attr = tl_sym(s->m, n->attrs[i].name);
-        return fail(s, r, n, "'%.*s' has no attribute '%.*s'", TL_SV_ARG(name), TL_SV_ARG(attr));
+        return tl_rule_error(s, r, n, "'%.*s' has no attribute '%.*s'", TL_SV_ARG(name),
+                             TL_SV_ARG(attr));
       }
   }
   if (!building && !lists_fit(r, n))
-    return fail(s, r, n, "two lists of operands need exactly one node between them");
+    return tl_rule_error(s, r, n, "two lists of operands need exactly one node between them");
   if (n->maybe && (n->n_operands == 0 || n->operands[0].kind != TL_PATTERN_VALUE))
-    return fail(s, r, n, "a node that may be missing needs a value as its first operand");
+    return tl_rule_error(s, r, n, "a node that may be missing needs a value as its first operand");
   return TL_OK;
 }
 
@@ -204,16 +202,16 @@ static tl_status check_unused(tl_ruleset *s, const tl_rule *r) {
     bool made = v->node != TL_RULE_NODES || v->built != TL_RULE_NODES;
     bool output = v->node != TL_RULE_NODES && v->built != TL_RULE_NODES;
     if (((captured && uses < 2) || (made && !output && uses < 1)) && !may_be_unused(v->name))
-      return fail(s, r, NULL, "%%%.*s is never used; a name that begins with _ may be",
-                  TL_SV_ARG(v->name));
+      return tl_rule_error(s, r, NULL, "%%%.*s is never used; a name that begins with _ may be",
+                           TL_SV_ARG(v->name));
   }
   for (uint8_t i = 0; i < r->n_names; i++) {
     bool let = false;
     for (uint8_t k = 0; k < r->n_lets; k++)
       let = let || r->let_index[k] == i;
     if (c.names[i] < (let ? 1 : 2) && !may_be_unused(r->names[i]))
-      return fail(s, r, NULL, "$%.*s is never used; a name that begins with _ may be",
-                  TL_SV_ARG(r->names[i]));
+      return tl_rule_error(s, r, NULL, "$%.*s is never used; a name that begins with _ may be",
+                           TL_SV_ARG(r->names[i]));
   }
   return TL_OK;
 }
@@ -229,18 +227,18 @@ static tl_status check_outputs(tl_ruleset *s, const tl_rule *r) {
     replaced = replaced || (v != TL_RULE_VALUES && r->values[v].built != TL_RULE_NODES);
   }
   if (!replaced)
-    return fail(s, r, NULL,
-                "the replacement produces no result of the pattern root, its last node");
+    return tl_rule_error(s, r, NULL,
+                         "the replacement produces no result of the pattern root, its last node");
   for (uint8_t i = 0; i < r->n_match; i++)
     for (uint8_t k = 0; k < r->match[i].n_operands; k++) {
       const tl_pattern_operand *o = &r->match[i].operands[k];
       if (names_value(o) && r->values[o->value].node == TL_RULE_NODES &&
           r->values[o->value].built != TL_RULE_NODES) {
         tl_sv name = r->values[o->value].name;
-        return fail(s, r, &r->match[i],
-                    "%%%.*s comes from outside the pattern and cannot be "
-                    "made by the replacement",
-                    TL_SV_ARG(name));
+        return tl_rule_error(s, r, &r->match[i],
+                             "%%%.*s comes from outside the pattern and cannot be "
+                             "made by the replacement",
+                             TL_SV_ARG(name));
       }
     }
   return TL_OK;
@@ -255,7 +253,8 @@ static tl_status check_build_order(tl_ruleset *s, const tl_rule *r) {
         continue;
       const tl_rule_value *v = &r->values[o->value];
       if (v->built != TL_RULE_NODES && v->built >= i)
-        return fail(s, r, &r->build[i], "%%%.*s is used before it is made", TL_SV_ARG(v->name));
+        return tl_rule_error(s, r, &r->build[i], "%%%.*s is used before it is made",
+                             TL_SV_ARG(v->name));
     }
   return TL_OK;
 }
@@ -263,14 +262,16 @@ static tl_status check_build_order(tl_ruleset *s, const tl_rule *r) {
 static tl_status check_scope(tl_ruleset *s, const tl_rule *r) {
   const tl_scope_pattern *p = r->scope;
   if (p && p->n_in == 0)
-    return fail(s, r, NULL, "no scope is named; in \"*\" means every scope");
+    return tl_rule_error(s, r, NULL, "no scope is named; in \"*\" means every scope");
   if (p && r->kind == TL_RULE_CAPTURE && !p->bounded)
-    return fail(s, r, NULL,
-                "the inputs and outputs of the scope are not declared: boundary (%%x) -> (%%y)");
+    return tl_rule_error(
+        s, r, NULL,
+        "the inputs and outputs of the scope are not declared: boundary (%%x) -> (%%y)");
   if (p && r->kind == TL_RULE_SCOPE && p->bounded)
-    return fail(s, r, NULL, "the boundary of a scope is for rules that capture it: scope \"...\"");
+    return tl_rule_error(s, r, NULL,
+                         "the boundary of a scope is for rules that capture it: scope \"...\"");
   if (p && r->kind == TL_RULE_SCOPE && p->verify.samples)
-    return fail(
+    return tl_rule_error(
         s, r, NULL,
         "'verify' is for rules that capture a scope, since a pattern needs no verification");
   return TL_OK;
@@ -293,7 +294,7 @@ tl_status tl_rule_finish(tl_ruleset *s, tl_rule *r) {
   if (r->kind == TL_RULE_CAPTURE)
     return TL_OK;
   if (r->n_match == 0 || (r->n_build == 0 && !r->skimmed))
-    return fail(s, r, NULL, "the pattern or the replacement is empty");
+    return tl_rule_error(s, r, NULL, "the pattern or the replacement is empty");
   if (r->skimmed)
     return order_steps(s, r);
   for (uint8_t i = 0; i < r->n_match; i++)

@@ -53,6 +53,15 @@ static tl_attr floats_attr(tl_module *m, tl_symbol name, tl_rv v) {
   return tl_attr_floats(m, name, narrow, v.is.n);
 }
 
+static tl_attr wide_floats(tl_module *m, tl_symbol name, tl_rv v) {
+  float wide[TL_FN_LONGEST];
+  if (v.is.n > TL_FN_LONGEST)
+    return (tl_attr){.name = name, .kind = TL_ATTR_NONE};
+  for (uint32_t i = 0; i < v.is.n; i++)
+    wide[i] = (float)v.is.at[i];
+  return tl_attr_floats(m, name, wide, v.is.n);
+}
+
 tl_attr tl_rule_attr(tl_module *m, tl_symbol name, tl_attr_kind kind, tl_rv v) {
   tl_attr none = {.name = name, .kind = TL_ATTR_NONE};
   switch ((tl_rv_kind)v.kind) {
@@ -66,7 +75,9 @@ tl_attr tl_rule_attr(tl_module *m, tl_symbol name, tl_attr_kind kind, tl_rv v) {
                                  : tl_attr_int(name, tl_dtype_get((tl_dtype)v.i)->onnx);
   case TL_RV_FLOAT: return tl_attr_float(name, (float)v.f);
   case TL_RV_STRING: return tl_attr_string(name, v.s);
-  case TL_RV_INTS: return tl_attr_ints(m, name, v.is.at, v.is.n);
+  case TL_RV_INTS:
+    return kind == TL_ATTR_FLOATS ? wide_floats(m, name, v)
+                                  : tl_attr_ints(m, name, v.is.at, v.is.n);
   case TL_RV_FLOATS: return floats_attr(m, name, v);
   default: return none;
   }

@@ -80,6 +80,13 @@ static bool is_near(const tl_rule *r, const tl_miss *miss) {
   return miss->code && bound > 0 && bound * 100 >= r->n_match * (uint32_t)NEAR_PERCENT;
 }
 
+/* Returns true if the rule is worth matching again with one difference: but for it, most of
+ * the pattern fits. Rules of users are few, and who writes one wants to know. */
+static bool may_differ(const tl_rule *r, const tl_miss *miss) {
+  bool most = (r->n_match - 1u) * 100 >= r->n_match * (uint32_t)NEAR_PERCENT;
+  return miss->depth < r->n_match && !r->off && tl_rule_fuses(r) && (most || r->custom);
+}
+
 /* Matches a rule for explanation. Returns true with the reason in *miss if the rule fails, is off
  * or not needed; false if it fits and is on, which means that a limit prevented it. */
 static bool misses(explainer *e, const tl_rule *rule, tl_node_id n, tl_miss *miss) {
@@ -93,7 +100,10 @@ static bool misses(explainer *e, const tl_rule *rule, tl_node_id n, tl_miss *mis
   match->miss = miss;
   if (rule->targets == TL_RULE_ORT && rule->off && !e->r->pass->elsewhere)
     return false; /* the question is about the NPU */
-  if (!tl_rule_match(match, n) || !tl_match_is_closed(match))
+  bool fits = tl_rule_match(match, n);
+  if (!fits && may_differ(rule, miss))
+    tl_rule_note_difference(match, n);
+  if (!fits || !tl_match_is_closed(match))
     return !rule->off && e->lacks;
   if (!rule->off && e->lacks)
     return false;

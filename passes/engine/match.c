@@ -20,11 +20,15 @@ typedef struct saved {
   uint64_t bound;
   uint32_t named;
   uint64_t skipped;
+  tl_excuse excuse;
   tl_node_id nodes[TL_RULE_NODES];
 } saved;
 
 static saved save(const tl_match *match) {
-  saved s = {.bound = match->bound, .named = match->named, .skipped = match->skipped};
+  saved s = {.bound = match->bound,
+             .named = match->named,
+             .skipped = match->skipped,
+             .excuse = match->excuse};
   memcpy(s.nodes, match->nodes, match->rule->n_match * sizeof *s.nodes);
   return s;
 }
@@ -33,7 +37,16 @@ static void restore(tl_match *match, const saved *s) {
   match->bound = s->bound;
   match->named = s->named;
   match->skipped = s->skipped;
+  match->excuse = s->excuse;
   memcpy(match->nodes, s->nodes, match->rule->n_match * sizeof *s->nodes);
+}
+
+/* Lets node n differ from the rule in one number or attribute, if the caller asks for that. */
+static bool is_excused(tl_match *match, tl_excuse e) {
+  if (!match->excuses || match->excuse.node)
+    return false;
+  match->excuse = e;
+  return true;
 }
 
 /* Binds value v, or compares with its earlier binding. */
@@ -144,11 +157,19 @@ static bool bind_inner(tl_match *match, uint8_t v, tl_value_id value, unsigned s
   }
 }
 
-static bool bind_operand(tl_match *match, const tl_pattern_operand *o, tl_value_id value,
-                         unsigned skips) {
+/* A constant with another number is a difference; anything else is another pattern. */
+static bool bind_number(tl_match *match, const tl_pattern_operand *o, tl_node_id n,
+                        tl_value_id value) {
+  return is_number(match, value, o->number, o->tolerant) ||
+         (tl_value_constant(match->m, value) &&
+          is_excused(match, (tl_excuse){.node = n, .operand = o, .value = value}));
+}
+
+static bool bind_operand(tl_match *match, const tl_pattern_operand *o, tl_node_id n,
+                         tl_value_id value, unsigned skips) {
   switch ((tl_pattern_operand_kind)o->kind) {
   case TL_PATTERN_ABSENT: return value == TL_NO_VALUE;
-  case TL_PATTERN_NUMBER: return is_number(match, value, o->number, o->tolerant);
+  case TL_PATTERN_NUMBER: return bind_number(match, o, n, value);
   case TL_PATTERN_MAYBE: return bind_value(match, o->value, value);
   case TL_PATTERN_CONSTANT:
     return value && tl_value_constant(match->m, value) && bind_value(match, o->value, value);
@@ -201,7 +222,7 @@ static bool has_two_lists(const tl_pattern_node *p) {
 static bool bind_between(tl_match *match, const tl_pattern_node *p, tl_node_id n, unsigned choice) {
   uint32_t actual = count_operands(match, n);
   return choice < actual && bind_rest(match, &p->operands[0], n, 0, choice) &&
-         bind_operand(match, &p->operands[1], tl_operand(match->m, n, choice), 0) &&
+         bind_operand(match, &p->operands[1], n, tl_operand(match->m, n, choice), 0) &&
          bind_rest(match, &p->operands[2], n, choice + 1, actual - choice - 1);
 }
 
@@ -224,7 +245,7 @@ static bool bind_operands(tl_match *match, const tl_pattern_node *p, tl_node_id 
     uint32_t at = swap && slot < 2 ? 1 - slot : slot;
     unsigned ways = count_optional(match, o) + 1, skips = choice % ways;
     choice /= ways;
-    if (!bind_operand(match, o, tl_operand(match->m, n, at), skips))
+    if (!bind_operand(match, o, n, tl_operand(match->m, n, at), skips))
       return false;
     if (o->kind == TL_PATTERN_NUMBER && may_stretch(match, tl_operand(match->m, n, at), n))
       return false;
@@ -257,6 +278,7 @@ static tl_rv as_dtype(tl_rv v, tl_rv like) {
 static bool match_attr(tl_match *match, const tl_pattern_attr *p, tl_node_id n, uint32_t depth) {
   const tl_attr *a = tl_node_attr_or_default(match->m, n, p->name);
   tl_rv v = a && a->kind != TL_ATTR_STRINGS ? tl_rv_of_attr(a) : (tl_rv){0};
+  tl_excuse differs = {.node = n, .attr = p, .name = p->name};
   if (p->captures) {
     if (match->named >> p->index & 1)
       return same_rv(match->names[p->index], v);
@@ -265,13 +287,11 @@ static bool match_attr(tl_match *match, const tl_pattern_attr *p, tl_node_id n, 
     return true;
   }
   tl_rv wanted = tl_rule_eval(match, p->expr);
-  if (same_rv(as_dtype(v, wanted), wanted))
+  if (same_rv(as_dtype(v, wanted), wanted) || is_excused(match, differs))
     return true;
   if (!match->miss)
     return false;
-  tl_sv name = tl_sym(match->m, p->name), text = p->expr->text, where = node_name(match, n);
-  tl_match_note(match, depth, "ATTR", "`%.*s`: attribute %.*s is not %.*s", TL_SV_ARG(where),
-                TL_SV_ARG(name), TL_SV_ARG(text));
+  tl_rule_note_attr(match, depth, &differs);
   return false;
 }
 
@@ -296,12 +316,10 @@ static bool has_defaults(tl_match *match, const tl_pattern_node *p, tl_node_id n
       continue;
     if (known && known->has_default && tl_attr_equal(match->m, a, &known->value))
       continue;
-    if (!match->miss)
-      return false;
-    tl_sv name = tl_sym(match->m, a->name), where = node_name(match, n);
-    tl_match_note(match, depth, "ATTR",
-                  "`%.*s` sets attribute %.*s, which the rule does not mention", TL_SV_ARG(where),
-                  TL_SV_ARG(name));
+    tl_excuse differs = {.node = n, .name = a->name};
+    if (is_excused(match, differs))
+      continue;
+    tl_rule_note_attr(match, depth, &differs);
     return false;
   }
   return true;
@@ -459,7 +477,7 @@ static bool conditions_hold(tl_match *match, uint32_t depth) {
 
 static bool match_steps(tl_match *match, uint32_t step) {
   if (step == match->rule->n_steps) {
-    match->structural = true;
+    match->structural = !match->excuse.node;
     return conditions_hold(match, step);
   }
   const tl_rule_step *s = &match->rule->steps[step];
@@ -474,6 +492,19 @@ static bool match_steps(tl_match *match, uint32_t step) {
   return match_node(match, step, s->node, match->nodes[s->node]);
 }
 
+void tl_rule_note_difference(tl_match *match, tl_node_id root) {
+  tl_miss *miss = match->miss;
+  match->miss = NULL;
+  match->excuses = true;
+  bool fits = tl_rule_match(match, root) && match->excuse.node;
+  match->excuses = false;
+  match->miss = miss;
+  if (fits && match->excuse.operand)
+    tl_rule_note_number(match, match->rule->n_steps, &match->excuse);
+  else if (fits)
+    tl_rule_note_attr(match, match->rule->n_steps, &match->excuse);
+}
+
 bool tl_rule_match(tl_match *match, tl_node_id root) {
   const tl_rule *r = match->rule;
   match->root = root;
@@ -481,6 +512,7 @@ bool tl_rule_match(tl_match *match, tl_node_id root) {
   match->named = 0;
   match->skipped = 0;
   match->bindings = 0;
+  match->excuse = (tl_excuse){0};
   memset(match->nodes, 0, r->n_match * sizeof *match->nodes);
   match->structural = false;
   match->nodes[r->n_match - 1] = root;

@@ -10,6 +10,9 @@
  * x->structural tells if the pattern alone matched, which is what statistics count. Bounded by a
  * budget of bindings. */
 bool tl_rule_match(tl_match *match, tl_node_id root);
+/* Matches again and lets one number or attribute differ. If all else fits, notes what differs
+ * as the reason of the failure, as deep as the whole pattern. */
+void tl_rule_note_difference(tl_match *match, tl_node_id root);
 /* Returns true if the match may be replaced: inner values have no other users, and marks, streams,
  * control edges and scopes allow it (closed.c). */
 bool tl_match_is_closed(tl_match *match);

@@ -447,8 +447,10 @@ static tl_status parse_define(tl_rule_parser *p, bool override) {
     return tl_rule_memory(p);
   statement s = {.node = {.like = TL_RULE_NODES, .from = TL_RULE_NODES}};
   TL_TRY(parse_signature(p, &s));
-  /* an NPU op may have marks of GE, but no attribute that would change its meaning */
-  s.node.open = tl_op_domain_symbol(p->set->m, s.ops[0]) != TL_SYM_npu;
+  /* an NPU op may have marks of GE, but no attribute that would change its meaning; of an op
+   * without a prototype the definition has to name every attribute */
+  tl_symbol domain = tl_op_domain_symbol(p->set->m, s.ops[0]);
+  s.node.open = domain != TL_SYM_npu && tl_op_row(s.ops[0]);
   r->name = r->pass = tl_op_name_symbol(p->set->m, s.ops[0]);
   if (tl_rule_accept(p, "where"))
     TL_TRY(parse_where(p));

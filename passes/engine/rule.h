@@ -218,6 +218,15 @@ tl_status tl_rules_add_builtin(tl_ruleset *s) TL_NODISCARD;
 /* Checks a parsed rule and fills its derived fields (steps, depth, pass_kind). Mistakes are
  * reported as TL_INVALID_ARGUMENT. */
 tl_status tl_rule_finish(tl_ruleset *s, tl_rule *r) TL_NODISCARD;
+/* Reports a mistake in a rule, at statement n of it or (NULL) in the whole: TL_INVALID_ARGUMENT. */
+tl_status tl_rule_error(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n, const char *fmt,
+                        ...) TL_PRINTF(4, 5);
+/* Checks what the rules and definitions of --rules files say of ops and attributes, once all files
+ * are read: a tl:: op that nothing defines, operands that no definition takes, definitions that use
+ * themselves, an attribute of the wrong kind (check_made.c). TL_INVALID_ARGUMENT, reported. */
+tl_status tl_rules_check_made(tl_ruleset *s) TL_NODISCARD;
+/* Returns true if the set has a definition of the op. */
+bool tl_rules_define(const tl_ruleset *s, tl_op_id op);
 /* Adds the built-in rules and those of --rules files, then configures the set. Errors are
  * reported. */
 tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) TL_NODISCARD;

@@ -51,6 +51,8 @@ tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) {
   for (uint32_t i = 0; i < options->n_rule_files; i++)
     if (!s->only_definitions || has_definitions(options->rule_files[i].text))
       TL_TRY(tl_rules_parse(s, options->rule_files[i].path, options->rule_files[i].text, true));
+  if (options->n_rule_files)
+    TL_TRY(tl_rules_check_made(s));
   return tl_rules_configure(s, options);
 }
 

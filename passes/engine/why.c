@@ -23,6 +23,67 @@ void tl_match_note(tl_match *match, uint32_t depth, const char *code, const char
   va_end(ap);
 }
 
+/* ---- numbers and attributes ------------------------------------------------------------------ */
+
+static void print_number(tl_buf *out, const tl_module *m, tl_value_id v) {
+  const tl_tensor *t = tl_value_constant(m, v);
+  int64_t whole;
+  double number;
+  if (tl_tensor_elements(m, t) != 1)
+    tl_buf_printf(out, "%llu numbers", (unsigned long long)tl_tensor_elements(m, t));
+  else if (tl_tensor_int_at(m, t, 0, &whole))
+    tl_buf_printf(out, "%lld", (long long)whole);
+  else if (tl_tensor_float_at(m, t, 0, &number))
+    tl_buf_printf(out, "%.9g", number);
+  else
+    tl_buf_add_z(out, "another constant");
+}
+
+void tl_rule_note_number(tl_match *match, uint32_t depth, const tl_excuse *e) {
+  tl_buf found;
+  if (!match->miss)
+    return;
+  tl_buf_init(&found);
+  print_number(&found, match->m, e->value);
+  tl_sv where = tl_node_where(match->m, e->node).node;
+  tl_sv text = found.failed ? TL_SV("another") : tl_buf_view(&found);
+  tl_match_note(match, depth, "CONST_VALUE", "`%.*s`: const %s%.9g, found %.*s", TL_SV_ARG(where),
+                e->operand->tolerant ? "~" : "", e->operand->number, TL_SV_ARG(text));
+  tl_buf_release(&found);
+}
+
+/* A value as rules write it. */
+static void print_attr(tl_buf *out, tl_match *match, const tl_excuse *e) {
+  const tl_attr *a = tl_node_attr_or_default(match->m, e->node, e->name);
+  tl_rv v = a && a->kind != TL_ATTR_STRINGS ? tl_rv_of_attr(a) : (tl_rv){0};
+  tl_rv wanted = e->attr && e->attr->expr ? tl_rule_eval(match, e->attr->expr) : (tl_rv){0};
+  if (wanted.kind == TL_RV_DTYPE && v.kind == TL_RV_INT)
+    v = (tl_rv){.kind = TL_RV_DTYPE, .i = tl_dtype_from_onnx(v.i)};
+  if (v.kind == TL_RV_NONE)
+    tl_buf_add_z(out, a ? "another kind" : "none");
+  else
+    tl_rv_print(match->m, v, out);
+}
+
+void tl_rule_note_attr(tl_match *match, uint32_t depth, const tl_excuse *e) {
+  tl_buf found;
+  if (!match->miss)
+    return;
+  tl_buf_init(&found);
+  print_attr(&found, match, e);
+  tl_sv where = tl_node_where(match->m, e->node).node, name = tl_sym(match->m, e->name);
+  tl_sv text = found.failed ? TL_SV("another") : tl_buf_view(&found);
+  if (e->attr)
+    tl_match_note(match, depth, "ATTR", "`%.*s`: attribute %.*s = %.*s, found %.*s",
+                  TL_SV_ARG(where), TL_SV_ARG(name), TL_SV_ARG(e->attr->expr->text),
+                  TL_SV_ARG(text));
+  else
+    tl_match_note(match, depth, "ATTR",
+                  "`%.*s` sets attribute %.*s = %.*s, which the rule does not mention",
+                  TL_SV_ARG(where), TL_SV_ARG(name), TL_SV_ARG(text));
+  tl_buf_release(&found);
+}
+
 /* ---- what a condition is about -------------------------------------------------------------- */
 
 typedef struct topic {

@@ -9,6 +9,9 @@
 void tl_match_note(tl_match *match, uint32_t depth, const char *code, const char *fmt, ...)
     TL_PRINTF(4, 5);
 
+/* Records a number or an attribute that differs: what the rule wants, what is there. */
+void tl_rule_note_number(tl_match *match, uint32_t depth, const tl_excuse *e);
+void tl_rule_note_attr(tl_match *match, uint32_t depth, const tl_excuse *e);
 /* Records a condition that does not hold, with the values that decide it. */
 void tl_rule_note_condition(tl_match *match, uint32_t depth, const tl_expr *condition);
 

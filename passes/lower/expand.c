@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* expand: applies the rules of kind expand at nodes that have no NPU form of their own.
+/* expand: applies the rules of kind expand at nodes that have no NPU form of their own, after the
+ * definitions of users' ops without one.
  *
  * Requires:  types inferred, captures of If bodies explicit.   Keeps: names and order of outputs.
  * After:     a node without NPU form that an expand rule fits has become nodes that have one, or
@@ -12,6 +13,7 @@
 #include "passes/engine/rewrite.h"
 #include "passes/engine/ruleset.h"
 #include "passes/npu/eval.h"
+#include "passes/scopes/definitions.h"
 
 enum { ROUNDS = 64 }; /* Sum of many operands takes one each */
 
@@ -66,7 +68,9 @@ tl_status tl_pass_expand(tl_pass *p, tl_module *m) {
   tl_arena_init(&j.lists, 0);
   j.x = (tl_site){.m = m, .scratch = &j.lists, .options = p->options};
   tl_rewriter r = {p, m, rules, TL_RULE_EXPAND, ROUNDS, lacks_form, &j, NULL};
-  tl_status status = tl_rewrite(&r);
+  tl_status status = tl_expand_users_ops(p, m, lacks_form, &j);
+  if (status == TL_OK)
+    status = tl_rewrite(&r);
   if (status == TL_OK && j.x.failed)
     status = tl_no_memory(m);
   tl_arena_release(&j.lists);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* expand-definitions and outline-definitions: ops that are defined in terms of ONNX ops.
+/* expand-definitions and outline-definitions: ops that are defined in terms of ONNX ops, tl:: ops
+ * and those that a --rules file defines.
  *
  * expand-definitions replaces each tl:: or npu:: op by the nodes of its definition, and each node
  * that stands for a captured scope by the nodes of the scope, for the evaluator, which knows ONNX's
- * ops and few others. outline-definitions gives each distinct use of a tl:: op a body beside the
- * module, which ONNX output writes as a model-local function; the nodes stay. NPU forms need none.
+ * ops and few others. outline-definitions gives each distinct use of a defined op a body beside the
+ * module, which ONNX output writes as a model-local function; the nodes stay. For the NPU the pass
+ * expand replaces ops of rule files that have no NPU form.
  *
  * Requires:  infer-shapes.        Keeps: names and order of graph outputs.
  * Cost:      one sweep; outlining also in proportion to distinct uses.
@@ -26,6 +28,12 @@ static bool is_defined_op(const tl_module *m, tl_node_id n) {
   tl_op_id op = tl_node_get(m, n)->op;
   return op != TL_OP_RETURN && op != TL_OP_ERASED && tl_op_domain_symbol(m, op) == TL_SYM_tl &&
          !tl_op_has_trait(op, TL_TRAIT_BODY); /* While has no form but the NPU's */
+}
+
+/* Returns true for an op that the op table lacks; a --rules file may define it. */
+static bool is_opaque_op(const tl_module *m, tl_node_id n) {
+  tl_op_id op = tl_node_get(m, n)->op;
+  return op != TL_OP_RETURN && op != TL_OP_ERASED && !tl_op_row(op);
 }
 
 static bool is_npu_op(const tl_module *m, tl_node_id n) {
@@ -52,13 +60,38 @@ static bool has_ops(const tl_module *m, bool (*wanted)(const tl_module *, tl_nod
   return false;
 }
 
-bool tl_has_defined_ops(const tl_module *m) { return has_ops(m, is_defined_op); }
+/* Returns in *rules the definitions, if rule files may define ops that the module has; else NULL.
+ * The module is swept only if there are rule files. */
+static tl_status rules_of_users(tl_pass *p, tl_module *m, tl_ruleset **rules) {
+  *rules = NULL;
+  if (!p->options->n_rule_files || !has_ops(m, is_opaque_op))
+    return TL_OK;
+  return tl_pass_rules(p, m, TL_RULE_DEFINE, rules);
+}
+
+/* Expands definitions of rule files, round by round: shape functions know nothing of such ops, so
+ * types behind them follow from what they became. */
+tl_status tl_expand_users_ops(tl_pass *p, tl_module *m, bool (*wants)(void *, tl_node_id),
+                              void *user) {
+  tl_ruleset *rules;
+  uint64_t before;
+  TL_TRY(rules_of_users(p, m, &rules));
+  do {
+    before = p->changed;
+    if (rules)
+      TL_TRY(tl_rewrite(&(tl_rewriter){p, m, rules, TL_RULE_DEFINE, ROUNDS, wants, user, NULL}));
+    if (p->changed > before)
+      TL_TRY(tl_infer_module(m));
+  } while (p->changed > before && has_ops(m, is_opaque_op));
+  return TL_OK;
+}
 
 tl_status tl_pass_expand_definitions(tl_pass *p, tl_module *m) {
   tl_ruleset *rules;
   if (m->definitions.n)
     TL_TRY(tl_scope_bodies_expand(m));
-  if (!tl_has_defined_ops(m) && !has_ops(m, is_npu_op))
+  TL_TRY(tl_expand_users_ops(p, m, NULL, NULL));
+  if (!has_ops(m, is_defined_op) && !has_ops(m, is_npu_op))
     return TL_OK;
   TL_TRY(tl_pass_rules(p, m, TL_RULE_DEFINE, &rules));
   TL_TRY(tl_rewrite(&(tl_rewriter){p, m, rules, TL_RULE_DEFINE, ROUNDS, NULL, NULL, NULL}));
@@ -90,8 +123,20 @@ static tl_symbol move_symbol(const tl_module *m, tl_symbol s, tl_module *body) {
   return tl_module_intern(body, tl_sym(m, s));
 }
 
-/* Copies the attributes of n to the body's node. tl:: ops have numbers, lists of numbers and
- * strings only; numbers in lists are shared. */
+/* Returns true if all attributes can be copied to a body: numbers, lists of numbers, strings. tl::
+ * ops have no others. */
+static bool can_move_attrs(const tl_module *m, tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  for (uint32_t i = 0; i < node->n_attrs; i++) {
+    uint8_t kind = node->attrs[i].kind;
+    if (kind != TL_ATTR_INT && kind != TL_ATTR_FLOAT && kind != TL_ATTR_STRING &&
+        kind != TL_ATTR_INTS && kind != TL_ATTR_FLOATS)
+      return false;
+  }
+  return true;
+}
+
+/* Copies the attributes of n to the body's node; numbers in lists are shared. */
 static tl_status move_attrs(const tl_module *m, tl_node_id n, tl_module *body, tl_node_id to) {
   const tl_node *node = tl_node_get(m, n);
   for (uint32_t i = 0; i < node->n_attrs; i++) {
@@ -117,6 +162,16 @@ static tl_symbol port_name(tl_module *body, const tl_op_port *port, uint32_t i) 
   return s;
 }
 
+/* Returns the op in the body: ids of ops that the table lacks are the module's own. */
+static tl_op_id move_op(const tl_module *m, tl_op_id op, tl_module *body) {
+  if (tl_op_row(op))
+    return op;
+  tl_symbol domain = move_symbol(m, tl_op_domain_symbol(m, op), body);
+  tl_symbol name = move_symbol(m, tl_op_name_symbol(m, op), body);
+  bool lost = domain == TL_NO_SYMBOL || name == TL_NO_SYMBOL;
+  return lost ? UINT32_MAX : tl_op_intern(body, domain, name);
+}
+
 /* Fills `body` with one graph: inputs, a copy of node n, outputs. */
 static tl_status make_body(const tl_module *m, tl_node_id n, tl_module *body) {
   const tl_node *node = tl_node_get(m, n);
@@ -130,7 +185,7 @@ static tl_status make_body(const tl_module *m, tl_node_id n, tl_module *body) {
     return tl_no_memory(m);
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_operand(m, n, i);
-    tl_symbol name = port_name(body, tl_op_operand_port(row, i), i);
+    tl_symbol name = port_name(body, row ? tl_op_operand_port(row, i) : NULL, i);
     tl_type_id type = v ? tl_scope_formal_type(m, v, body) : TL_NO_TYPE;
     tl_value_id formal =
         name == TL_NO_SYMBOL ? TL_NO_VALUE : tl_graph_add_input(body, g, name, type, TL_NO_TENSOR);
@@ -139,11 +194,14 @@ static tl_status make_body(const tl_module *m, tl_node_id n, tl_module *body) {
     operands[i] = v ? formal : TL_NO_VALUE; /* an absent operand keeps its input */
   }
   for (uint32_t i = 0; i < node->n_results; i++) {
-    results[i] = port_name(body, tl_op_result_port(row, i), i);
+    results[i] = port_name(body, row ? tl_op_result_port(row, i) : NULL, node->n_operands + i);
     if (results[i] == TL_NO_SYMBOL)
       return tl_no_memory(m);
   }
-  tl_node_spec spec = {.op = node->op,
+  tl_op_id op = move_op(m, node->op, body);
+  if (op == UINT32_MAX)
+    return tl_no_memory(m);
+  tl_node_spec spec = {.op = op,
                        .operands = operands,
                        .n_operands = node->n_operands,
                        .results = results,
@@ -157,9 +215,19 @@ static tl_status make_body(const tl_module *m, tl_node_id n, tl_module *body) {
   return tl_graph_set_outputs(body, g, operands, node->n_results);
 }
 
-/* Expands the definitions in a body. A body is a module of its own and needs rules of its own; only
- * definitions are loaded, since there may be many bodies. */
-static tl_status apply_definitions(tl_pass *p, tl_module *body) {
+/* Returns true if no op is left in the body that definitions replace. */
+static bool is_expanded(const tl_module *body, const tl_ruleset *set) {
+  for (uint32_t i = 0; i < body->graphs.n; i++)
+    TL_FOR_NODES(body, body->graphs.at[i], n)
+      if (is_defined_op(body, n) ||
+          (is_opaque_op(body, n) && tl_rules_define(set, tl_node_get(body, n)->op)))
+        return false;
+  return true;
+}
+
+/* Expands the definitions in a body; *fits is false if none fits a node. A body is a module of its
+ * own and needs rules of its own; only definitions are loaded, since there may be many bodies. */
+static tl_status apply_definitions(tl_pass *p, tl_module *body, bool *fits) {
   tl_ruleset set;
   tl_ruleset_init(&set, body);
   set.only_definitions = true;
@@ -167,69 +235,131 @@ static tl_status apply_definitions(tl_pass *p, tl_module *body) {
   tl_status status = tl_rules_load_needed(&set, p->options);
   if (status == TL_OK)
     status = tl_rewrite(&(tl_rewriter){p, body, &set, TL_RULE_DEFINE, ROUNDS, NULL, NULL, NULL});
+  *fits = status == TL_OK && is_expanded(body, &set);
   tl_ruleset_release(&set);
   return status;
 }
 
-static tl_status fill_body(tl_pass *p, const tl_module *m, tl_node_id n, tl_module *body) {
+static tl_status fill_body(tl_pass *p, const tl_module *m, tl_node_id n, tl_module *body,
+                           bool *fits) {
   uint64_t rewrites = 0;
   tl_pass inner = {.name = p->name,
                    .options = p->options,
                    .scratch = p->scratch,
                    .rewrites = &rewrites,
                    .limit = UINT64_MAX};
+  *fits = can_move_attrs(m, n);
+  if (!*fits)
+    return TL_OK;
   TL_TRY(tl_module_set_opset(body, 0, tl_module_opset(m, 0)));
   TL_TRY(make_body(m, n, body));
-  if (!is_defined_op(m, n))
+  if (!is_defined_op(m, n) && !is_opaque_op(m, n))
     return tl_comm_outline(body);
   TL_TRY(tl_infer_module(body));
-  TL_TRY(apply_definitions(&inner, body));
-  if (!tl_has_defined_ops(body))
-    return TL_OK;
-  tl_sv name = tl_op_name(m, tl_node_get(m, n)->op);
-  return tl_fail(m->diag, TL_UNSUPPORTED, TL_AT_FILE(m->path),
-                 "op 'tl::%.*s' has no definition that fits its operands and attributes",
-                 TL_SV_ARG(name));
+  return apply_definitions(&inner, body, fits);
 }
 
-static bool is_named(const tl_module *m, tl_sv name) {
-  for (uint32_t i = 0; i < m->definitions.n; i++)
-    if (tl_sv_eq(tl_sym(m, m->definitions.at[i].name), name))
+/* Without a body, a call would be one of the function that another use of the op has. */
+static tl_status report_unfit(tl_module *m, tl_node_id n) {
+  tl_sv name = tl_op_name(m, tl_node_get(m, n)->op);
+  tl_sv domain = tl_op_domain(m, tl_node_get(m, n)->op);
+  if (is_defined_op(m, n))
+    return tl_fail(m->diag, TL_UNSUPPORTED, tl_node_where(m, n),
+                   "op 'tl::%.*s' has no definition that fits its operands and attributes",
+                   TL_SV_ARG(name));
+  return tl_fail(m->diag, TL_UNSUPPORTED, tl_node_where(m, n),
+                 "no definition of '%.*s::%.*s' fits the operands and attributes of this node\v"
+                 "add one that does; an op without any definition is written as it is",
+                 TL_SV_ARG(domain), TL_SV_ARG(name));
+}
+
+/* Gives the results of node n the dtypes and ranks of its body, where inference knows none. */
+static tl_status learn_types(tl_module *m, tl_node_id n, const tl_module *body) {
+  const tl_graph *g = tl_module_main(body);
+  bool learned = false;
+  for (uint32_t i = 0; i < tl_node_get(m, n)->n_results && i < tl_graph_n_outputs(body, g); i++) {
+    const tl_type *t = tl_type_get(body, tl_value_type(body, tl_graph_output(body, g, i)));
+    tl_value_id v = tl_result(m, n, i);
+    tl_dim dims[TL_MAX_RANK];
+    if (tl_type_get(m, tl_value_type(m, v))->kind != TL_KIND_UNKNOWN || t->kind != TL_KIND_TENSOR)
+      continue;
+    for (int k = 0; k < TL_MAX_RANK; k++)
+      dims[k] = k < t->rank && t->dims[k] >= 0 ? t->dims[k] : TL_DIM_UNKNOWN;
+    tl_type_id type = tl_type_tensor(m, (tl_dtype)t->dtype, t->rank, dims);
+    if (type == TL_NO_TYPE)
+      return tl_no_memory(m);
+    tl_value_set_type(m, v, type);
+    learned = true;
+  }
+  return learned ? tl_infer_module(m) : TL_OK;
+}
+
+/* Returns true if a function, or an op that the module has seen, has this name in the domain. */
+static bool is_named(const tl_module *m, tl_symbol domain, tl_sv name) {
+  for (uint32_t i = 0; i < m->definitions.n; i++) {
+    const tl_definition *d = &m->definitions.at[i];
+    tl_op_id op = d->like ? tl_node_get(m, d->like)->op : d->op;
+    if (tl_op_domain_symbol(m, op) == domain && tl_sv_eq(tl_sym(m, d->name), name))
+      return true;
+  }
+  return false;
+}
+
+static bool is_op_name(const tl_module *m, tl_symbol domain, tl_sv name) {
+  for (uint32_t i = 0; i < m->opaque_ops.n; i++)
+    if (m->opaque_ops.at[i].domain == domain && tl_sv_eq(tl_sym(m, m->opaque_ops.at[i].name), name))
       return true;
   return false;
 }
 
+/* Names the function. The first of an op that is not ours has the name of the op, so that a runtime
+ * with a kernel for it uses that; others are numbered. */
 static tl_symbol function_name(tl_module *m, tl_node_id n) {
   tl_buf text;
   tl_buf_init(&text);
-  tl_sv op = tl_op_name(m, tl_node_get(m, n)->op);
-  tl_buf_add_sv(&text, op);
-  if (is_defined_op(m, n) || is_named(m, op)) /* the first collective of a kind keeps its name */
-    tl_buf_printf(&text, "_%u", m->definitions.n + 1);
+  tl_op_id id = tl_node_get(m, n)->op;
+  tl_sv op = tl_op_name(m, id);
+  tl_symbol domain = tl_op_domain_symbol(m, id);
+  uint32_t number = m->definitions.n + 1;
+  bool plain = !is_defined_op(m, n) && !is_named(m, domain, op);
+  do {
+    tl_buf_clear(&text);
+    tl_buf_add_sv(&text, op);
+    if (!plain)
+      tl_buf_printf(&text, "_%u", number++);
+  } while (!plain && !text.failed && is_op_name(m, domain, tl_buf_view(&text)));
   tl_symbol s = text.failed ? TL_NO_SYMBOL : tl_module_intern(m, tl_buf_view(&text));
   tl_buf_release(&text);
   return s;
 }
 
 static tl_status outline(tl_pass *p, tl_module *m, tl_node_id n) {
-  if (tl_module_definition(m, n))
-    return TL_OK;
+  bool fits;
+  const tl_definition *known = tl_module_definition(m, n);
+  if (known)
+    return learn_types(m, n, known->body);
   tl_definition d = {
       .like = n, .name = function_name(m, n), .body = tl_module_create(m->diag, m->path, 0)};
-  if (!d.body || d.name == TL_NO_SYMBOL || !tl_definition_vec_push(&m->definitions, d)) {
-    if (d.body)
-      tl_module_destroy(d.body);
-    return tl_no_memory(m);
-  }
-  return fill_body(p, m, n, d.body);
+  tl_status status = d.body && d.name != TL_NO_SYMBOL ? fill_body(p, m, n, d.body, &fits)
+                                                      : tl_no_memory(m);
+  if (status == TL_OK && fits && tl_definition_vec_push(&m->definitions, d))
+    return learn_types(m, n, d.body);
+  if (status == TL_OK)
+    status = fits ? tl_no_memory(m) : report_unfit(m, n);
+  if (d.body)
+    tl_module_destroy(d.body);
+  return status;
 }
 
 tl_status tl_pass_outline_definitions(tl_pass *p, tl_module *m) {
+  tl_ruleset *users;
+  TL_TRY(rules_of_users(p, m, &users));
   for (uint32_t i = 0; i < m->graphs.n; i++) {
     if (m->graphs.at[i]->erased)
       continue;
     TL_FOR_NODES(m, m->graphs.at[i], n)
-      if (is_outlined_op(m, n))
+      if (is_outlined_op(m, n) ||
+          (users && is_opaque_op(m, n) && tl_rules_define(users, tl_node_get(m, n)->op)))
         TL_TRY(outline(p, m, n));
   }
   return TL_OK;

@@ -150,7 +150,7 @@ static bool prepare(trial *t, tl_module *m) {
   tl_buf_clear(&t->message);
   tl_mute(&muted, m, remember, t);
   tl_status status = tl_infer_module(m);
-  if (status == TL_OK && tl_has_defined_ops(m))
+  if (status == TL_OK)
     status = tl_definitions_expand(m, t->t->options);
   tl_unmute(&muted);
   return status == TL_OK;

@@ -103,7 +103,7 @@ $ tailor explain m.tir --fusion=TfMergeSubFusionPass
 # Expansions, for the chip that is asked for: what was spelled out, and why the rest was not.
 $ printf 'graph @g(%%x: f32[2,n,4], %%q: f64[2,3], %%m: f32[2,3], %%w: f32[3,4], %%b: f32[4]) -> (%%a, %%o, %%t, %%f) {\n  const %%depth: i64[] = 3\n  const %%v: f32[2] = [0.5, 2.0]\n  %%a = ArgMax(%%x) @last {axis=1, keepdims=0, select_last_index=1}\n  %%o = OneHot(%%q, %%depth, %%v) @hot\n  %%t = ThresholdedRelu(%%x) @threshold\n  %%f = Gemm(%%m, %%w, %%b) @form\n}\n' >e.tir; tailor explain e.tir --expand
 > ExpandArgKeepdims: 0 expanded, 1 not
->   not       `last`: ATTR: `last`: attribute keepdims is not 1
+>   not       `last`: ATTR: `last`: attribute keepdims = 1, found 0
 > ExpandArgLast: 0 expanded, 1 not
 >   not       `last`: DYNAMIC: `dim(%x, $a) > 0` cannot be told: dim(%x, $a) is unknown, %x is `x`: f32[2,n,4], $a is 1
 > ExpandOneHot: 1 expanded, 0 not
