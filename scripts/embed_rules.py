@@ -43,6 +43,8 @@ def kind_of(statement):
     if word == 'scope':
         return 'TL_RULE_BIT(TL_RULE_CAPTURE)'
     if word == 'define':
+        if re.match(r'define\s+formula::', statement):
+            return 'TL_RULE_FORMULA_BIT'
         npu = re.match(r'define\s+npu::', statement)
         return 'TL_RULE_NPU_BIT' if npu else 'TL_RULE_BIT(TL_RULE_DEFINE)'
     kind = re.match(r'rule\s+\w+\s*:\s*(\w+)', statement).group(1)
@@ -52,6 +54,8 @@ def kind_of(statement):
 def needs_of(bare):
     """Lists of ops, of each of which a model must have one, as C constants."""
     word = bare.split()[0]
+    if re.match(r'define\s+formula::', bare):
+        return []
     if word == 'define':
         found = re.match(rf'define\s+({OP})', bare)
         return [[identifier(found.group(1))]]
@@ -78,16 +82,23 @@ def makes_of(statement):
     return [identifier(op) for _, op in STATEMENT.findall(bare)]
 
 
+def read(path):
+    with open(path, encoding='utf-8') as f:
+        return f.read()
+
+
 def main(out, *paths):
     texts, needs, rows, names = [], ['TL_OP_RETURN'], [], []
-    for i, path in enumerate(sorted(paths, key=os.path.basename)):
-        with open(path, encoding='utf-8') as f:
-            text = f.read()
+    files = sorted(paths, key=os.path.basename)
+    formulas = rule_text.formulas_of(read(path) for path in files)
+    for i, path in enumerate(files):
+        text = read(path)
         if text and not text.endswith('\n'):
             sys.exit(f'{path}: the last line does not end')
         names.append('/'.join(os.path.normpath(path).split(os.sep)[-3:]))
         at = sum(len(t) for t in texts)
-        for line, statement in statements(path, text):
+        for line, written in statements(path, text):
+            statement = rule_text.written_out(written, formulas)
             made = makes_of(statement)
             makes = len(needs) if made else 0
             needs += made + ['TL_OP_RETURN'] if made else []

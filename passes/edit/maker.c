@@ -143,6 +143,16 @@ tl_value_id tl_make_number(tl_maker *k, tl_dtype dtype, double v) {
 
 /* ---- often wanted --------------------------------------------------------------------------- */
 
+tl_value_id tl_make_as(tl_maker *k, tl_value_id x, tl_dtype dtype) {
+  bool has = !x || tl_type_dtype(k->m, tl_value_type(k->m, x)) == dtype;
+  return has ? x : tl_make_cast(k, x, dtype);
+}
+
+tl_value_id tl_make_cast(tl_maker *k, tl_value_id x, tl_dtype dtype) {
+  return tl_make_with(k, TL_OP_Cast, x, TL_NO_VALUE,
+                      tl_attr_int(TL_SYM_to, tl_dtype_get(dtype)->onnx));
+}
+
 tl_value_id tl_make_unsqueeze(tl_maker *k, tl_value_id x, int64_t axis) {
   return tl_make(k, TL_OP_Unsqueeze, x, tl_make_ints(k, &axis, 1), TL_NO_VALUE);
 }

@@ -51,6 +51,10 @@ tl_value_id tl_make_bool(tl_maker *k, bool v, bool along_a_dim);
 /* Makes a constant from a tensor, named after `name`. TL_NO_TENSOR counts as out of memory. */
 tl_value_id tl_make_constant(tl_maker *k, tl_tensor_id tensor, const char *name);
 
+/* Casts x to a dtype; x itself if it has the dtype already, or is TL_NO_VALUE. */
+tl_value_id tl_make_as(tl_maker *k, tl_value_id x, tl_dtype dtype);
+/* Casts x to a dtype, whatever it has. */
+tl_value_id tl_make_cast(tl_maker *k, tl_value_id x, tl_dtype dtype);
 /* Inserts a dim of size 1 at axis. */
 tl_value_id tl_make_unsqueeze(tl_maker *k, tl_value_id x, int64_t axis);
 /* Removes the dim at axis, which has size 1. */

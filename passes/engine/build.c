@@ -96,23 +96,12 @@ static bool make_constant(build *b, const tl_pattern_node *n, const tl_pattern_o
   tl_dtype d = constant_dtype(b, n, o);
   if (is_constant_list(m, v, d) && b->n_constants < MOST_CONSTANTS)
     return add_constant(b, (tl_tensor_id)v.i, out);
-  bool list = v.kind == TL_RV_FLOATS || v.kind == TL_RV_INTS || v.kind == TL_RV_TENSOR;
-  uint64_t count = tl_rv_count(b->x->m, v);
-  if (d == TL_DTYPE_NONE || v.kind == TL_RV_NONE || count > LONGEST_LIST ||
+  tl_tensor_id t;
+  if (d == TL_DTYPE_NONE || v.kind == TL_RV_NONE || tl_rv_count(m, v) > LONGEST_LIST ||
       b->n_constants == MOST_CONSTANTS)
     return refuse(b, "CONST_VALUE", "a constant is unknown");
-  uint64_t *data = tl_arena_calloc(b->x->scratch, count ? count : 1, sizeof *data);
-  if (!data)
-    return out_of_memory(b);
-  for (uint32_t i = 0; i < count; i++)
-    if (!tl_rv_store(b->x->m, v, d, data, i))
-      return refuse(b, "CONST_VALUE", "a constant does not fit its dtype");
-  tl_dim dim = (tl_dim)count;
-  uint64_t bytes;
-  tl_type_id type = tl_type_tensor(m, d, list ? 1 : 0, &dim);
-  tl_tensor_id t = type && tl_dtype_bytes(d, count, &bytes)
-                       ? tl_tensor_from_bytes(m, type, data, bytes)
-                       : TL_NO_TENSOR;
+  if (!tl_rv_tensor(m, b->x->scratch, v, d, &t))
+    return refuse(b, "CONST_VALUE", "a constant does not fit its dtype");
   return add_constant(b, t, out);
 }
 

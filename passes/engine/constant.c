@@ -42,6 +42,21 @@ uint64_t tl_rv_count(const tl_module *m, tl_rv v) {
   return v.kind == TL_RV_FLOATS || v.kind == TL_RV_INTS ? v.is.n : 1;
 }
 
+bool tl_rv_tensor(tl_module *m, tl_arena *scratch, tl_rv v, tl_dtype d, tl_tensor_id *out) {
+  bool list = v.kind == TL_RV_FLOATS || v.kind == TL_RV_INTS || v.kind == TL_RV_TENSOR;
+  uint64_t bytes, count = tl_rv_count(m, v);
+  tl_dim dim = (tl_dim)count;
+  uint64_t *data = tl_arena_calloc(scratch, count ? count : 1, sizeof *data);
+  *out = TL_NO_TENSOR;
+  for (uint32_t i = 0; data && i < count; i++)
+    if (!tl_rv_store(m, v, d, data, i))
+      return false;
+  tl_type_id type = data ? tl_type_tensor(m, d, list ? 1 : 0, &dim) : TL_NO_TYPE;
+  if (type && tl_dtype_bytes(d, count, &bytes))
+    *out = tl_tensor_from_bytes(m, type, data, bytes);
+  return true;
+}
+
 static tl_attr floats_attr(tl_module *m, tl_symbol name, tl_rv v) {
   float narrow[TL_FN_LONGEST];
   if (!v.wide)

@@ -197,6 +197,9 @@ typedef struct tl_ruleset {
 #define TL_RULE_BIT(kind) (1u << (kind))
 /* Definitions of NPU ops: parsed only for modules that have such ops. */
 #define TL_RULE_NPU_BIT TL_RULE_BIT(TL_N_RULE_KINDS)
+/* Formulas: definitions that passes make nodes of (formula.h); parsed only where they are asked
+ * for. */
+#define TL_RULE_FORMULA_BIT TL_RULE_BIT(TL_N_RULE_KINDS + 1)
 
 /* Initializes an empty set for module m. */
 void tl_ruleset_init(tl_ruleset *s, tl_module *m);

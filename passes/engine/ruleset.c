@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Formulas are no rules; who wants them asks for them. */
 static bool is_wanted(const tl_ruleset *s, const tl_rule_text *text) {
-  return !s->kinds || s->kinds & text->kind;
+  return s->kinds ? s->kinds & text->kind : text->kind != TL_RULE_FORMULA_BIT;
 }
 
 tl_status tl_rules_add_builtin(tl_ruleset *s) {
@@ -132,14 +133,28 @@ bool tl_rules_have(const tl_ruleset *s, unsigned kinds, bool any) {
 
 /* Separate sets: expansions are many and needed for AIR only, definitions for the evaluator
  * only. */
-enum { COMMON_SET, EXPAND_SET, DEFINE_SET, N_SETS };
+enum { COMMON_SET, EXPAND_SET, DEFINE_SET, FORMULA_SET, N_SETS };
 static const unsigned kinds_of_sets[] = {
     [COMMON_SET] = TL_RULE_BIT(TL_RULE_CLEANUP) | TL_RULE_BIT(TL_RULE_GRAPH) |
                    TL_RULE_BIT(TL_RULE_LATE) | TL_RULE_BIT(TL_RULE_SCOPE),
     [EXPAND_SET] = TL_RULE_BIT(TL_RULE_EXPAND),
-    [DEFINE_SET] = TL_RULE_BIT(TL_RULE_DEFINE) | TL_RULE_NPU_BIT};
+    [DEFINE_SET] = TL_RULE_BIT(TL_RULE_DEFINE) | TL_RULE_NPU_BIT,
+    [FORMULA_SET] = TL_RULE_FORMULA_BIT};
 TL_ASSERT_ROWS(kinds_of_sets, N_SETS);
 TL_ASSERT_ROWS(((tl_engine_state *)NULL)->sets, N_SETS);
+
+/* Makes an empty set of the engine. */
+static tl_status start_set(tl_pass *p, tl_module *m, unsigned which, tl_ruleset **out) {
+  tl_ruleset *s = malloc(sizeof *s);
+  if (!s)
+    return tl_no_memory(m);
+  tl_ruleset_init(s, m);
+  s->kinds = kinds_of_sets[which];
+  s->only_definitions = which == DEFINE_SET;
+  p->engine->sets[which] = s;
+  *out = s;
+  return TL_OK;
+}
 
 /* A set stays loaded for the pipeline; later passes only add rules for new ops. */
 tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, tl_ruleset **out) {
@@ -150,16 +165,19 @@ tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, tl_ruleset 
   *out = s;
   if (s)
     return s->ops ? tl_rules_load_more(s) : TL_OK;
-  s = malloc(sizeof *s);
-  if (!s)
-    return tl_no_memory(m);
-  tl_ruleset_init(s, m);
-  s->kinds = kinds_of_sets[which];
-  s->only_definitions = which == DEFINE_SET;
-  p->engine->sets[which] = s;
+  TL_TRY(start_set(p, m, which, &s));
   *out = s;
   /* explanations cover rules whose ops the model lacks */
   return p->explain ? tl_rules_load(s, p->options) : tl_rules_load_needed(s, p->options);
+}
+
+tl_status tl_pass_formulas(tl_pass *p, tl_module *m, tl_ruleset **out) {
+  *out = p->engine->sets[FORMULA_SET];
+  if (*out)
+    return TL_OK;
+  TL_TRY(start_set(p, m, FORMULA_SET, out));
+  (*out)->options = p->options;
+  return tl_rules_add_builtin(*out);
 }
 
 void tl_engine_state_release(tl_engine_state *e) {

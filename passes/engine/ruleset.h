@@ -8,7 +8,7 @@
 
 /* State of the rule engine during a pipeline. All zero at the start. */
 typedef struct tl_engine_state {
-  tl_ruleset *sets[3]; /* owned; NULL: not loaded yet */
+  tl_ruleset *sets[4]; /* owned; NULL: not loaded yet */
   bool unfused;        /* the pass graph-fusion ran and changed nothing */
 } tl_engine_state;
 
@@ -16,7 +16,9 @@ typedef struct tl_engine_state {
  * built-in ones and those of --rules files, as switches and the numerics class leave them. The
  * state owns the set. Errors of rule files are reported. */
 tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, tl_ruleset **out) TL_NODISCARD;
-/* Releases all sets that tl_pass_rules loaded. */
+/* Returns in *out the formulas (formula.h), likewise. */
+tl_status tl_pass_formulas(tl_pass *p, tl_module *m, tl_ruleset **out) TL_NODISCARD;
+/* Releases all sets that tl_pass_rules and tl_pass_formulas loaded. */
 void tl_engine_state_release(tl_engine_state *e);
 
 #endif

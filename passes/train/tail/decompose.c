@@ -49,7 +49,7 @@ static void take_place(tl_tail *t, tl_update_math *u, const tl_value_id *sequenc
 static bool decompose(tl_tail *t, tl_node_id n) {
   tl_update_math u;
   tl_value_id sequences[TL_UPDATE_KINDS] = {TL_NO_VALUE};
-  bool open = tl_update_math_open(&u, t->m, n, t->p->scratch);
+  bool open = tl_update_math_open(&u, t->p, t->m, n);
   t->no_memory = t->no_memory || u.k.no_memory;
   if (!open || !may_go(&u))
     return false;

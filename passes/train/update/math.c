@@ -8,131 +8,122 @@ static double attr(const tl_update_math *u, tl_symbol name, float fallback) {
   return (double)tl_node_attr_float(u->k.m, u->n, name, fallback);
 }
 
-static tl_value_id op(tl_update_math *u, tl_op_id o, tl_value_id a, tl_value_id b) {
-  return tl_make(&u->k, o, a, b, TL_NO_VALUE);
+/* ---- formulas -------------------------------------------------------------------------------- */
+
+static tl_formula formula(tl_update_math *u, const char *name) {
+  return (tl_formula){.set = u->formulas, .k = &u->k, .name = name};
 }
 
-static tl_value_id number(tl_update_math *u, double v) {
-  return tl_make_number(&u->k, u->dtype, v);
+/* Makes a formula of two operands and at most one number. */
+static tl_value_id make(tl_update_math *u, const char *name, tl_value_id a, tl_value_id b,
+                        tl_formula_number number) {
+  tl_formula f = formula(u, name);
+  f.in[0] = a;
+  f.in[1] = b;
+  f.numbers[0] = number;
+  tl_formula_make(&f);
+  return f.out[0];
 }
 
-static tl_value_id times(tl_update_math *u, tl_value_id v, double factor) {
-  return op(u, TL_OP_Mul, v, number(u, factor));
-}
-
-static tl_value_id as(tl_update_math *u, tl_value_id v, tl_dtype dtype) {
-  if (!v || tl_type_dtype(u->k.m, tl_value_type(u->k.m, v)) == dtype)
-    return v;
-  return tl_make_with(&u->k, TL_OP_Cast, v, TL_NO_VALUE,
-                      tl_attr_int(TL_SYM_to, tl_dtype_get(dtype)->onnx));
-}
-
-/* Returns a at later steps, b at the first one (count 0), where bias correction would divide by
- * 0. */
-static tl_value_id either(tl_update_math *u, tl_value_id a, tl_value_id b) {
-  if (!u->later)
-    u->later = op(u, TL_OP_Greater, u->count_of_steps, tl_make_int(&u->k, 0));
-  return tl_make(&u->k, TL_OP_Where, u->later, a, b);
+/* Returns v times a factor, v itself without one. */
+static tl_value_id scaled(tl_update_math *u, tl_value_id v, tl_value_id factor) {
+  return factor ? make(u, "Scaled", v, factor, (tl_formula_number){0}) : v;
 }
 
 static tl_value_id steps(tl_update_math *u) {
   if (!u->steps)
-    u->steps = as(u, u->count_of_steps, u->dtype);
+    u->steps = tl_make_as(&u->k, u->count_of_steps, u->dtype);
   return u->steps;
-}
-
-/* Bias correction: 1 - b^steps. */
-static tl_value_id correction(tl_update_math *u, double b) {
-  tl_value_id base = number(u, b);
-  tl_value_id power = op(u, TL_OP_Pow, base, steps(u));
-  tl_value_id one = number(u, 1);
-  return op(u, TL_OP_Sub, one, power);
 }
 
 /* ---- steps on one tensor --------------------------------------------------------------------- */
 
-/* Gradient with L2 regularization: g + norm * w. */
+/* Gradient with L2 regularization. */
 static tl_value_id gradient(tl_update_math *u, uint32_t i) {
-  return u->norm == 0 ? u->in[1][i] : op(u, TL_OP_Add, times(u, u->in[0][i], u->norm), u->in[1][i]);
+  tl_formula_number norm = {"norm", u->norm};
+  return u->norm == 0 ? u->in[1][i] : make(u, "Regularized", u->in[0][i], u->in[1][i], norm);
 }
 
-/* m = alpha m + (1 - alpha) g; v = beta v + (1 - beta) g^2; w -= rate m / (sqrt(v) + epsilon). */
+/* What needs no gradient comes first: it may run before the gradient is there. */
 static void adam(tl_update_math *u, uint32_t i) {
-  tl_value_id m = times(u, u->in[2][i], u->alpha);
-  tl_value_id v = times(u, u->in[3][i], u->beta);
-  tl_value_id w = u->before ? op(u, TL_OP_Mul, u->in[0][i], u->before) : u->in[0][i];
-  tl_value_id g = gradient(u, i);
-  m = op(u, TL_OP_Add, m, times(u, g, 1 - u->alpha));
-  v = op(u, TL_OP_Add, v, times(u, op(u, TL_OP_Mul, g, g), 1 - u->beta));
-  tl_value_id s = u->squares ? op(u, TL_OP_Div, v, u->squares) : v;
-  tl_value_id below = op(u, TL_OP_Sqrt, s, TL_NO_VALUE);
-  below = op(u, TL_OP_Add, below, number(u, u->epsilon));
-  tl_value_id d = op(u, TL_OP_Div, op(u, TL_OP_Mul, m, u->rate), below);
-  w = op(u, TL_OP_Sub, w, d);
-  u->out[0][i] = u->after ? op(u, TL_OP_Mul, w, u->after) : w;
-  u->out[1][i] = m;
-  u->out[2][i] = v;
+  tl_formula f = formula(u, u->squares ? "AdamCorrected" : "AdamStep");
+  memcpy(f.in, (tl_value_id[]){u->rate, 0, 0, u->in[2][i], u->in[3][i], u->squares},
+         6 * sizeof *f.in);
+  memcpy(f.numbers,
+         (tl_formula_number[]){
+             {"alpha", u->alpha}, {"beta", u->beta}, {"epsilon", u->epsilon}, {NULL, 0}},
+         4 * sizeof *f.numbers);
+  tl_formula_make_early(&f);
+  f.in[1] = scaled(u, u->in[0][i], u->before);
+  f.in[2] = gradient(u, i);
+  tl_formula_make(&f);
+  tl_value_id w = scaled(u, f.out[0], u->after);
+  if (u->norm_post != 0)
+    w = make(u, "Shrunk", w, TL_NO_VALUE, (tl_formula_number){"norm", u->norm_post});
+  u->out[0][i] = w;
+  u->out[1][i] = f.out[1];
+  u->out[2][i] = f.out[2];
 }
 
-/* h += g^2; w -= rate g / (sqrt(h) + epsilon). */
 static void adagrad(tl_update_math *u, uint32_t i) {
-  tl_value_id g = gradient(u, i);
-  tl_value_id h = op(u, TL_OP_Add, u->in[2][i], op(u, TL_OP_Mul, g, g));
-  tl_value_id below = op(u, TL_OP_Sqrt, h, TL_NO_VALUE);
-  below = op(u, TL_OP_Add, below, number(u, u->epsilon));
-  tl_value_id d = op(u, TL_OP_Div, op(u, TL_OP_Mul, g, u->rate), below);
-  u->out[0][i] = op(u, TL_OP_Sub, u->in[0][i], d);
-  u->out[1][i] = h;
+  tl_formula f = formula(u, "AdagradStep");
+  f.numbers[0] = (tl_formula_number){"epsilon", u->epsilon};
+  memcpy(f.in, (tl_value_id[]){u->rate, u->in[0][i], gradient(u, i), u->in[2][i]},
+         4 * sizeof *f.in);
+  tl_formula_make(&f);
+  u->out[0][i] = f.out[0];
+  u->out[1][i] = f.out[1];
 }
 
-/* v = alpha v + beta g, with beta 1 at the first step; w -= rate v; Nesterov: w -= rate (g + alpha
- * v). */
 static void momentum(tl_update_math *u, uint32_t i) {
-  tl_value_id v = times(u, u->in[2][i], u->alpha);
-  tl_value_id g = gradient(u, i);
-  v = op(u, TL_OP_Add, v, u->before ? op(u, TL_OP_Mul, g, u->before) : g);
-  tl_value_id s = u->ahead ? op(u, TL_OP_Add, times(u, v, u->alpha), g) : v;
-  u->out[0][i] = op(u, TL_OP_Sub, u->in[0][i], op(u, TL_OP_Mul, s, u->rate));
-  u->out[1][i] = v;
+  tl_formula f = formula(u, u->ahead ? "NesterovStep" : "MomentumStep");
+  f.numbers[0] = (tl_formula_number){"alpha", u->alpha};
+  memcpy(f.in, (tl_value_id[]){u->rate, u->in[0][i], 0, u->in[2][i]}, 4 * sizeof *f.in);
+  tl_formula_make_early(&f);
+  tl_value_id g = gradient(u, i), part = scaled(u, g, u->before);
+  f.in[2] = part;
+  f.in[4] = g;
+  tl_formula_make(&f);
+  u->out[0][i] = f.out[0];
+  u->out[1][i] = f.out[1];
 }
 
-/* w -= rate g */
 static void sgd(tl_update_math *u, uint32_t i) {
-  u->out[0][i] = op(u, TL_OP_Sub, u->in[0][i], op(u, TL_OP_Mul, u->in[1][i], u->rate));
+  tl_formula f = formula(u, "Descent");
+  memcpy(f.in, (tl_value_id[]){u->rate, u->in[0][i], u->in[1][i]}, 3 * sizeof *f.in);
+  tl_formula_make(&f);
+  u->out[0][i] = f.out[0];
 }
 
 /* ---- what tensors share ---------------------------------------------------------------------- */
 
-/* 1 - rate * decay */
-static tl_value_id shrinking(tl_update_math *u, double decay) {
-  if (decay == 0)
-    return TL_NO_VALUE;
-  tl_value_id part = times(u, u->rate, decay);
-  return op(u, TL_OP_Sub, number(u, 1), part);
+/* Replaces the rate by that of a formula over rate, count and count as a float, with both decays of
+ * moments. Returns its second result, if it has one. */
+static tl_value_id correct_rate(tl_update_math *u, const char *name) {
+  tl_formula f = formula(u, name);
+  memcpy(f.in, (tl_value_id[]){u->rate, u->count_of_steps, steps(u)}, 3 * sizeof *f.in);
+  f.numbers[0] = (tl_formula_number){"alpha", u->alpha};
+  f.numbers[1] = (tl_formula_number){"beta", u->beta};
+  tl_formula_make(&f);
+  u->rate = f.out[0];
+  return f.out[1];
 }
 
 static void share_adam(tl_update_math *u) {
-  double post = attr(u, TL_SYM_norm_coefficient_post, 0);
-  tl_value_id root = op(u, TL_OP_Sqrt, correction(u, u->beta), TL_NO_VALUE);
-  tl_value_id part = op(u, TL_OP_Div, root, correction(u, u->alpha));
-  u->rate = either(u, op(u, TL_OP_Mul, u->rate, part), u->rate);
-  u->after = post == 0 ? TL_NO_VALUE : number(u, 1 - post);
+  u->norm_post = attr(u, TL_SYM_norm_coefficient_post, 0);
+  (void)correct_rate(u, "AdamRate");
 }
 
 static void share_adagrad(tl_update_math *u) {
   double decay = attr(u, TL_SYM_decay_factor, 0);
-  if (decay == 0)
-    return;
-  tl_value_id below = times(u, steps(u), decay);
-  below = op(u, TL_OP_Add, below, number(u, 1));
-  u->rate = op(u, TL_OP_Div, u->rate, below);
+  if (decay != 0)
+    u->rate = make(u, "AdagradRate", u->rate, steps(u), (tl_formula_number){"decay", decay});
 }
 
 static void share_momentum(tl_update_math *u) {
-  if (u->beta != 1) {
-    tl_value_id one = number(u, 1);
-    u->before = either(u, number(u, u->beta), one);
-  }
+  tl_formula_number beta = {"beta", u->beta};
+  if (u->beta != 1)
+    u->before = make(u, "MomentumFactor", u->count_of_steps, u->in[0][0], beta);
   u->ahead = tl_sv_is(tl_node_attr_string(u->k.m, u->n, TL_SYM_mode), "nesterov");
 }
 
@@ -140,18 +131,12 @@ static void share_momentum(tl_update_math *u) {
  * decay behind the step, and the rate contains both corrections. */
 static void share_adamw(tl_update_math *u) {
   bool last = tl_node_attr_int(u->k.m, u->n, TL_SYM_adam_mode, 0) != 0;
-  tl_value_id shrink = shrinking(u, attr(u, TL_SYM_weight_decay, 0.01f));
-  *(last ? &u->after : &u->before) = shrink;
-  if (!tl_node_attr_int(u->k.m, u->n, TL_SYM_correct_bias, 1))
-    return;
-  tl_value_id first = correction(u, u->alpha);
-  tl_value_id second = correction(u, u->beta);
-  tl_value_id rate = u->rate;
-  if (last)
-    rate = op(u, TL_OP_Mul, rate, op(u, TL_OP_Sqrt, second, TL_NO_VALUE));
-  else
-    u->squares = either(u, second, number(u, 1));
-  u->rate = either(u, op(u, TL_OP_Div, rate, first), u->rate);
+  double decay = attr(u, TL_SYM_weight_decay, 0.01f);
+  if (decay != 0)
+    *(last ? &u->after : &u->before) =
+        make(u, "DecayFactor", u->rate, TL_NO_VALUE, (tl_formula_number){"decay", decay});
+  if (tl_node_attr_int(u->k.m, u->n, TL_SYM_correct_bias, 1))
+    u->squares = correct_rate(u, last ? "AdamWRateLast" : "AdamWRateFirst");
 }
 
 /* ---- the ops --------------------------------------------------------------------------------- */
@@ -180,7 +165,7 @@ static bool is_one_number(const tl_module *m, tl_value_id v) {
 }
 
 static void *table(tl_update_math *u, uint32_t n, size_t size) {
-  void *made = tl_arena_calloc(u->scratch, n + 1u, size);
+  void *made = tl_arena_calloc(u->p->scratch, n + 1u, size);
   u->k.no_memory = u->k.no_memory || !made;
   return made;
 }
@@ -218,10 +203,10 @@ static bool find_kind(tl_update_math *u, uint32_t i) {
   return at != NULL;
 }
 
-bool tl_update_math_open(tl_update_math *u, tl_module *m, tl_node_id n, tl_arena *scratch) {
+bool tl_update_math_open(tl_update_math *u, tl_pass *p, tl_module *m, tl_node_id n) {
   const tl_update_formula *f = tl_update_formula_of(tl_node_get(m, n)->op);
   uint32_t operands = tl_node_get(m, n)->n_operands;
-  *u = (tl_update_math){.f = f, .scratch = scratch, .n = n, .k = tl_maker_before(m, n)};
+  *u = (tl_update_math){.f = f, .p = p, .n = n, .k = tl_maker_before(m, n)};
   if (!f || operands < f->shared + f->kinds || (!f->sequences && (operands - f->shared) % f->kinds))
     return false;
   for (uint32_t i = 0; i < f->shared; i++)
@@ -262,9 +247,13 @@ static void choose(tl_update_math *u) {
 }
 
 void tl_update_math_make(tl_update_math *u) {
+  if (tl_pass_formulas(u->p, u->k.m, &u->formulas) != TL_OK) {
+    u->k.no_memory = true;
+    return;
+  }
   if (u->f->shared > 1)
     u->count_of_steps = as_scalar(u, tl_operand(u->k.m, u->n, 1));
-  u->rate = as(u, as_scalar(u, tl_operand(u->k.m, u->n, 0)), u->dtype);
+  u->rate = tl_make_as(&u->k, as_scalar(u, tl_operand(u->k.m, u->n, 0)), u->dtype);
   u->alpha = attr(u, TL_SYM_alpha, 0.9f);
   u->beta = attr(u, TL_SYM_beta, 0.999f);
   u->epsilon = attr(u, TL_SYM_epsilon, u->f->epsilon);

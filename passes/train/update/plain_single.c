@@ -5,12 +5,14 @@
 #include "passes/train/update/plain_single.h"
 
 #include "ir/ops_gen.h"
+#include "passes/engine/formula.h"
 #include "passes/train/update/take_place.h"
 
 typedef struct single {
   tl_node_id n;
-  tl_maker k;         /* nodes go in front of n */
-  tl_dtype dtype;     /* of weights, in which all is computed */
+  tl_maker k;     /* nodes go in front of n */
+  tl_dtype dtype; /* of weights, in which all is computed */
+  tl_ruleset *formulas;
   tl_value_id first;  /* values from here on are new */
   tl_value_id signal; /* whether to update; TL_NO_VALUE: yes */
 } single;
@@ -91,21 +93,22 @@ static tl_value_id op(single *s, tl_op_id o, tl_value_id a, tl_value_id b) {
   return tl_make(&s->k, o, a, b, TL_NO_VALUE);
 }
 
-static tl_value_id number(single *s, double v) { return tl_make_number(&s->k, s->dtype, v); }
+/* A formula of passes/definitions/formulas.tlr with up to two numbers. */
+static tl_formula formula(single *s, const char *name, tl_formula_number a, tl_formula_number b) {
+  return (tl_formula){.set = s->formulas, .k = &s->k, .name = name, .numbers = {a, b}};
+}
 
-static tl_value_id times(single *s, tl_value_id v, double factor) {
-  return op(s, TL_OP_Mul, v, number(s, factor));
+/* Makes a formula with up to four operands and one number. */
+static tl_value_id computed(single *s, const char *name, const tl_value_id in[4],
+                            tl_formula_number number) {
+  tl_formula f = formula(s, name, number, (tl_formula_number){0});
+  memcpy(f.in, in, 4 * sizeof *in);
+  tl_formula_make(&f);
+  return f.out[0];
 }
 
 static double attr(const single *s, tl_symbol name, float fallback) {
   return (double)tl_node_attr_float(s->k.m, s->n, name, fallback);
-}
-
-static tl_value_id as(single *s, tl_value_id v, tl_dtype dtype) {
-  if (!v || tl_type_dtype(s->k.m, tl_value_type(s->k.m, v)) == dtype)
-    return v;
-  return tl_make_with(&s->k, TL_OP_Cast, v, TL_NO_VALUE,
-                      tl_attr_int(TL_SYM_to, tl_dtype_get(dtype)->onnx));
 }
 
 static tl_value_id scalar(single *s, tl_value_id v) {
@@ -117,7 +120,7 @@ static tl_value_id operand(single *s, uint32_t i) { return tl_operand(s->k.m, s-
 
 /* Returns an operand that is one number as a scalar of the weights' dtype. */
 static tl_value_id number_at(single *s, uint32_t i) {
-  return as(s, scalar(s, operand(s, i)), s->dtype);
+  return tl_make_as(&s->k, scalar(s, operand(s, i)), s->dtype);
 }
 
 static bool is_wanted(const single *s, uint32_t result) {
@@ -137,69 +140,43 @@ static void give(single *s, uint32_t i, tl_value_id made, uint32_t old) {
 /* Returns the gradient divided by the loss scale. If a norm is given and exceeds max_norm_clip
  * after unscaling, the divisor is norm / max_norm_clip instead, which clips the gradient. */
 static tl_value_id gradient(single *s) {
-  tl_value_id g = as(s, operand(s, 3), s->dtype);
+  tl_value_id g = tl_make_as(&s->k, operand(s, 3), s->dtype);
   tl_value_id scale = number_at(s, 7), norm = number_at(s, 8);
-  double most = attr(s, TL_SYM_max_norm_clip, 1);
+  tl_formula_number most = {"most", attr(s, TL_SYM_max_norm_clip, 1)};
   if (norm) {
-    scale = scale ? scale : number(s, 1);
-    tl_value_id above = op(s, TL_OP_Greater, norm, times(s, scale, most));
-    tl_value_id clip = op(s, TL_OP_Div, norm, number(s, most));
-    scale = tl_make(&s->k, TL_OP_Where, above, clip, scale);
+    scale = scale ? scale : tl_make_number(&s->k, s->dtype, 1);
+    return computed(s, "UnscaledAndClipped", (tl_value_id[4]){g, scale, norm}, most);
   }
-  return scale ? op(s, TL_OP_Div, g, scale) : g;
-}
-
-/* Moving average: factor * state + (1 - factor) * change. */
-static tl_value_id average(single *s, tl_value_id state, tl_value_id change, double factor) {
-  tl_value_id kept = times(s, state, factor);
-  return op(s, TL_OP_Add, kept, times(s, change, 1 - factor));
-}
-
-/* Bias correction: 1 - factor^count; 1 at count 0. */
-static tl_value_id correction(single *s, tl_value_id count, double factor) {
-  tl_value_id base = number(s, factor);
-  tl_value_id power = op(s, TL_OP_Pow, base, as(s, count, s->dtype));
-  tl_value_id one = number(s, 1);
-  tl_value_id part = op(s, TL_OP_Sub, one, power);
-  tl_value_id later = op(s, TL_OP_Greater, count, tl_make_int(&s->k, 0));
-  return tl_make(&s->k, TL_OP_Where, later, part, one);
-}
-
-/* m / (sqrt(v) + epsilon) */
-static tl_value_id over_root(single *s, tl_value_id m, tl_value_id v) {
-  tl_value_id root = op(s, TL_OP_Sqrt, v, TL_NO_VALUE);
-  tl_value_id below = op(s, TL_OP_Add, root, number(s, attr(s, TL_SYM_epsilon, 1e-8f)));
-  return op(s, TL_OP_Div, m, below);
+  return scale ? computed(s, "Unscaled", (tl_value_id[4]){g, scale}, (tl_formula_number){0}) : g;
 }
 
 /* Returns the change of weights that decay before the step: moments are corrected one by one. */
 static tl_value_id decay_first(single *s, tl_value_id m, tl_value_id v, const tl_value_id fix[2]) {
-  double decay = attr(s, TL_SYM_lambda, 0);
-  if (fix[0]) {
-    m = op(s, TL_OP_Div, m, fix[0]);
-    v = op(s, TL_OP_Div, v, fix[1]);
-  }
-  tl_value_id update = over_root(s, m, v);
-  if (decay != 0)
-    update = op(s, TL_OP_Add, update, times(s, operand(s, 2), decay));
-  return op(s, TL_OP_Mul, update, number_at(s, 0));
+  tl_formula_number epsilon = {"epsilon", attr(s, TL_SYM_epsilon, 1e-8f)};
+  tl_formula_number decay = {"decay", attr(s, TL_SYM_lambda, 0)};
+  tl_formula f = formula(s, "DecayFirst", decay, (tl_formula_number){0});
+  f.in[0] = computed(s, fix[0] ? "OverRootCorrected" : "OverRoot",
+                     (tl_value_id[4]){m, v, fix[0], fix[1]}, epsilon);
+  f.in[1] = operand(s, 2);
+  tl_formula_make_early(&f);
+  f.in[2] = number_at(s, 0);
+  tl_formula_make(&f);
+  return f.out[0];
 }
 
 /* Returns the change of weights that decay behind the step: the rate contains both corrections, and
  * the decay is that of the stepped weights. */
 static tl_value_id decay_last(single *s, tl_value_id m, tl_value_id v, const tl_value_id fix[2]) {
-  double decay = attr(s, TL_SYM_lambda, 0);
+  tl_formula_number epsilon = {"epsilon", attr(s, TL_SYM_epsilon, 1e-8f)};
+  tl_formula_number decay = {"decay", attr(s, TL_SYM_lambda, 0)};
+  tl_formula f = formula(s, "DecayLast", epsilon, decay);
   tl_value_id rate = number_at(s, 0), size = rate;
-  if (fix[0]) {
-    size = op(s, TL_OP_Mul, rate, op(s, TL_OP_Sqrt, fix[1], TL_NO_VALUE));
-    size = op(s, TL_OP_Div, size, fix[0]);
-  }
-  tl_value_id step = over_root(s, op(s, TL_OP_Mul, m, size), v);
-  if (decay == 0)
-    return step;
-  tl_value_id stepped = op(s, TL_OP_Sub, operand(s, 2), step);
-  tl_value_id rest = op(s, TL_OP_Mul, stepped, times(s, rate, decay));
-  return op(s, TL_OP_Add, step, rest);
+  if (fix[0])
+    size = computed(s, "CorrectedRate", (tl_value_id[4]){rate, fix[0], fix[1]},
+                    (tl_formula_number){0});
+  memcpy(f.in, (tl_value_id[]){size, m, v, operand(s, 2), rate}, 5 * sizeof *f.in);
+  tl_formula_make(&f);
+  return f.out[0];
 }
 
 /* Gives the weights, their change in place of the gradients, and the weights in another dtype. */
@@ -207,10 +184,10 @@ static void give_weights(single *s, tl_value_id change) {
   tl_value_id w = op(s, TL_OP_Sub, operand(s, 2), change);
   if (is_wanted(s, 4)) {
     tl_value_id down = op(s, TL_OP_Neg, change, TL_NO_VALUE);
-    give(s, 4, as(s, down, dtype_at(s->k.m, s->n, 3)), 3);
+    give(s, 4, tl_make_as(&s->k, down, dtype_at(s->k.m, s->n, 3)), 3);
   }
   if (is_wanted(s, 5))
-    give(s, 5, as(s, w, dtype_at(s->k.m, s->n, 6)), 6);
+    give(s, 5, tl_make_as(&s->k, w, dtype_at(s->k.m, s->n, 6)), 6);
   if (is_wanted(s, 3))
     give(s, 3, w, 2);
 }
@@ -220,13 +197,17 @@ static void make_adam(single *s) {
   bool corrected = tl_node_attr_int(s->k.m, s->n, TL_SYM_do_bias_correction, 1) != 0;
   bool last = tl_node_attr_int(s->k.m, s->n, TL_SYM_weight_decay_mode, 0) != 0;
   s->signal = scalar(s, operand(s, 9));
-  tl_value_id g = gradient(s), fix[2] = {TL_NO_VALUE, TL_NO_VALUE};
-  tl_value_id m = average(s, operand(s, 4), g, alpha);
-  tl_value_id v = average(s, operand(s, 5), op(s, TL_OP_Mul, g, g), beta);
+  tl_value_id fix[2] = {TL_NO_VALUE, TL_NO_VALUE};
+  tl_formula moments = formula(s, "AdamAverages", (tl_formula_number){"alpha", alpha},
+                               (tl_formula_number){"beta", beta});
+  memcpy(moments.in, (tl_value_id[]){gradient(s), operand(s, 4), operand(s, 5)},
+         3 * sizeof *moments.in);
+  tl_formula_make(&moments);
+  tl_value_id m = moments.out[0], v = moments.out[1];
   if (corrected) {
-    tl_value_id count = scalar(s, operand(s, 1));
-    fix[0] = correction(s, count, alpha);
-    fix[1] = correction(s, count, beta);
+    const tl_value_id in[4] = {scalar(s, operand(s, 1)), operand(s, 2)};
+    fix[0] = computed(s, "LaterCorrection", in, (tl_formula_number){"base", alpha});
+    fix[1] = computed(s, "LaterCorrection", in, (tl_formula_number){"base", beta});
   }
   tl_value_id change = last ? decay_last(s, m, v, fix) : decay_first(s, m, v, fix);
   give_weights(s, change);
@@ -260,6 +241,7 @@ static tl_status spell(tl_pass *p, tl_module *m, tl_node_id n, const char *why_n
   }
   if (!tl_pass_may_rewrite(p))
     return TL_OK;
+  TL_TRY(tl_pass_formulas(p, m, &s.formulas));
   s.dtype = dtype_at(m, n, weights);
   make(&s);
   TL_TRY(tl_maker_status(&s.k));

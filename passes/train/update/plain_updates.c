@@ -81,8 +81,7 @@ static void give_flag(tl_update_math *u, tl_value_id first) {
         : along ? tl_make_ints(&u->k, &one, 1)
                 : tl_make_int(&u->k, 1);
   else if (number)
-    v = tl_make_with(&u->k, TL_OP_Cast, signal, TL_NO_VALUE,
-                     tl_attr_int(TL_SYM_to, tl_dtype_get(TL_DTYPE_I64)->onnx));
+    v = tl_make_cast(&u->k, signal, TL_DTYPE_I64);
   tl_plain_take_place(&u->k, old, v, first);
 }
 
@@ -90,7 +89,7 @@ static void give_flag(tl_update_math *u, tl_value_id first) {
 static tl_status spell_update(tl_pass *p, tl_module *m, tl_node_id n) {
   tl_update_math u;
   tl_value_id first = tl_module_value_end(m);
-  bool open = tl_update_math_open(&u, m, n, p->scratch) && u.f->sequences && !has_edges(m, n);
+  bool open = tl_update_math_open(&u, p, m, n) && u.f->sequences && !has_edges(m, n);
   if (!open && !u.k.no_memory)
     return TL_OK;
   if (open && !tl_pass_may_rewrite(p))
@@ -154,7 +153,6 @@ static tl_status spell_norm(tl_pass *p, tl_module *m, tl_node_id n) {
 
 /* Clips by norm: g * min(1, max_norm / (norm + 1e-6)). */
 static tl_status spell_clip(tl_pass *p, tl_module *m, tl_node_id n) {
-  static const double tiny = 1e-6;
   tl_value_id list = tl_operand(m, n, 0);
   tl_node_id from = list ? tl_value_producer(m, list) : TL_NO_NODE;
   tl_sv type = tl_node_attr_string(m, n, TL_SYM_norm_type);
@@ -168,14 +166,13 @@ static tl_status spell_clip(tl_pass *p, tl_module *m, tl_node_id n) {
   tl_maker k = tl_maker_before(m, n);
   k.no_memory = !at;
   tl_value_id norm = norm_of(&k, from);
-  tl_value_id below = tl_make(&k, TL_OP_Add, norm, tl_make_number(&k, dtype, tiny), TL_NO_VALUE);
-  tl_value_id most =
-      tl_make_number(&k, dtype, (double)tl_node_attr_float(m, n, TL_SYM_max_norm, 1));
-  tl_value_id ratio = tl_make(&k, TL_OP_Div, most, below, TL_NO_VALUE);
-  tl_value_id one = tl_make_number(&k, dtype, 1);
-  tl_value_id factor = tl_make(&k, TL_OP_Min, ratio, one, TL_NO_VALUE);
+  tl_formula clip = {.k = &k, .name = "ClipFactor", .in = {norm}};
+  clip.numbers[0] =
+      (tl_formula_number){"most", (double)tl_node_attr_float(m, n, TL_SYM_max_norm, 1)};
+  TL_TRY(tl_pass_formulas(p, m, &clip.set));
+  tl_formula_make(&clip);
   for (uint32_t i = 0; i < count && !tl_maker_failed(&k); i++)
-    at[i] = tl_make(&k, TL_OP_Mul, tl_operand(m, from, i), factor, TL_NO_VALUE);
+    at[i] = tl_make(&k, TL_OP_Mul, tl_operand(m, from, i), clip.out[0], TL_NO_VALUE);
   if (!tl_maker_failed(&k))
     give_list(&k, tl_result(m, n, 0), at, count, first);
   TL_TRY(tl_maker_status(&k));
@@ -196,10 +193,7 @@ static bool is_one_bool(const tl_module *m, tl_value_id v) {
 /* Returns the value if the buffer starts anew, else buffer + value. */
 static tl_value_id sum_of(tl_maker *k, tl_node_id n, tl_dtype dtype) {
   tl_module *m = k->m;
-  tl_value_id v = tl_operand(m, n, 1), anew = tl_operand(m, n, 2);
-  if (tl_type_dtype(m, tl_value_type(m, v)) != dtype)
-    v = tl_make_with(k, TL_OP_Cast, v, TL_NO_VALUE,
-                     tl_attr_int(TL_SYM_to, tl_dtype_get(dtype)->onnx));
+  tl_value_id v = tl_make_as(k, tl_operand(m, n, 1), dtype), anew = tl_operand(m, n, 2);
   tl_value_id sum = tl_make(k, TL_OP_Add, tl_operand(m, n, 0), v, TL_NO_VALUE);
   bool number = tl_type_get(m, tl_value_type(m, tl_operand(m, n, 0)))->rank == 0;
   if (anew && number && tl_type_get(m, tl_value_type(m, anew))->rank == 1)
