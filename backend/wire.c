@@ -37,11 +37,13 @@ static inline unsigned char *space(tl_wire *w, size_t n) {
   return w->room + w->used;
 }
 
+/* Takes n bytes of the room that `space` returned. */
 static inline void advance(tl_wire *w, size_t n) {
   w->used += n;
   w->left -= n;
 }
 
+/* Writes a varint, low groups first, and returns its size. */
 static inline size_t put_varint(unsigned char *p, uint64_t v) {
   size_t n = 0;
   for (; v >= 0x80; v >>= 7)
@@ -50,6 +52,7 @@ static inline size_t put_varint(unsigned char *p, uint64_t v) {
   return n;
 }
 
+/* Returns the key of a field: its number and wire type. */
 static inline uint64_t tag_of(uint32_t field, uint32_t type) { return (uint64_t)field << 3 | type; }
 
 tl_status tl_wire_start(tl_wire *w, tl_writer *out) {
@@ -165,6 +168,7 @@ void tl_wire_raw(tl_wire *w, const void *p, uint64_t n) {
   }
 }
 
+/* Counts or writes tag and length of a length-delimited field. */
 static void add_head(tl_wire *w, uint32_t field, uint64_t n) {
   if (w->out)
     put_head(w, field, n);

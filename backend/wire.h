@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streaming protobuf writer that knows every length before it writes, without buffering messages.
- * The code that describes a message runs twice: the first sweep counts and remembers the length of
- * every nested message, the second writes and takes the lengths in the same order. Only the lengths
- * are buffered (8 bytes per nested message), so weights go from a mapped file straight to the
- * output.
+/* Writes protobuf as a stream, knowing every length before it writes and without buffering
+ * messages. The code that describes a message runs twice: the first sweep counts and remembers the
+ * length of every nested message, the second writes and takes the lengths in the same order. Only
+ * the lengths are buffered (8 bytes for each nested message), so weights go from a mapped file
+ * straight to the output.
  *
  *   tl_wire_init(&w);
  *   describe(&w);                      counts

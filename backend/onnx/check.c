@@ -10,6 +10,7 @@ enum { DEFAULT_OPSET = 21 }; /* of ai.onnx for a module that imports none */
 
 static tl_status check_attr_graphs(tl_module *m, const tl_node *node, uint32_t depth);
 
+/* Returns true for the domain of NPU ops. */
 static bool is_npu(const tl_module *m, tl_symbol domain) {
   return domain && tl_sv_is(tl_sym(m, domain), "npu");
 }
@@ -36,6 +37,7 @@ static tl_status check_op(tl_module *m, tl_node_id n) {
   return tl_module_set_opset(m, domain, domain ? 1 : DEFAULT_OPSET);
 }
 
+/* Refuses element types that ONNX lacks. */
 static tl_status check_tensor(tl_module *m, tl_location where, const tl_tensor *t) {
   const tl_dtype_info *info = tl_dtype_get((tl_dtype)t->dtype);
   if (info->onnx > 0)
@@ -44,6 +46,7 @@ static tl_status check_tensor(tl_module *m, tl_location where, const tl_tensor *
                  info->name);
 }
 
+/* Refuses an attribute without an ONNX form. Kinds from TL_ATTR_BOOL on exist only in the IR. */
 static tl_status check_attr(tl_module *m, tl_node_id n, const tl_attr *a) {
   tl_location where = tl_node_where(m, n);
   where.attr = tl_sym(m, a->name);
@@ -62,6 +65,7 @@ static tl_status check_attr(tl_module *m, tl_node_id n, const tl_attr *a) {
   return TL_OK;
 }
 
+/* Gives a value a fresh name unless it has one. */
 static tl_status name_value(tl_module *m, tl_value_id v, tl_sv base) {
   if (tl_value_get(m, v)->name)
     return TL_OK;
@@ -110,6 +114,7 @@ static tl_status check_captures(tl_module *m, tl_node_id n) {
                  "\vexport without the pass isolate");
 }
 
+/* Checks a node and its bodies, and names its results. */
 static tl_status check_node(tl_module *m, tl_node_id n, uint32_t depth) {
   const tl_node *node = tl_node_get(m, n);
   TL_TRY(check_op(m, n));
@@ -120,6 +125,7 @@ static tl_status check_node(tl_module *m, tl_node_id n, uint32_t depth) {
   return check_attr_graphs(m, node, depth);
 }
 
+/* Names an input or constant, and checks the dtype of its tensor. */
 static tl_status check_data(tl_module *m, tl_value_id v, tl_sv base) {
   TL_TRY(name_value(m, v, base));
   const tl_value *value = tl_value_get(m, v);
@@ -139,6 +145,8 @@ static tl_status check_border(tl_module *m, tl_value_id v) {
                  "the type of this input or output cannot be expressed in ONNX");
 }
 
+/* Checks a graph and the graphs in it. The upper bound on depth is that of the recursion here and
+ * in the emission. */
 static tl_status check_graph(tl_module *m, const tl_graph *g, uint32_t depth) {
   if (depth > TL_ONNX_MAX_DEPTH)
     return tl_fail(m->diag, TL_LIMIT, TL_AT_FILE(m->path), "graphs are nested more than %d deep",
@@ -157,6 +165,7 @@ static tl_status check_graph(tl_module *m, const tl_graph *g, uint32_t depth) {
   return TL_OK;
 }
 
+/* Checks the bodies of a node. */
 static tl_status check_attr_graphs(tl_module *m, const tl_node *node, uint32_t depth) {
   for (uint32_t i = 0; i < node->n_attrs; i++) {
     const tl_attr *a = &node->attrs[i];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of the ONNX writer: one function per protobuf message, and the preparation of a module.
- * Every tl_onnx_emit_ function runs twice, to count and to write (backend/wire.h), and reports no
- * errors: they assume a module that tl_onnx_prepare has accepted. */
+/* Declares the parts of the ONNX writer: one function for each protobuf message, and the
+ * preparation of a module. Every tl_onnx_emit_ function runs twice, to count and to write
+ * (backend/wire.h), and reports no errors: it assumes a module that tl_onnx_prepare has
+ * accepted. */
 #ifndef TL_BACKEND_ONNX_EMIT_H
 #define TL_BACKEND_ONNX_EMIT_H
 

@@ -38,6 +38,7 @@ enum {
   MAX_KEPT = 4 << 20 /* limit of the total size of kept types, bytes */
 };
 
+/* Returns TensorProto.DataType; not above 0 for a dtype that ONNX lacks. */
 static int64_t onnx_dtype(uint8_t dtype) { return tl_dtype_get((tl_dtype)dtype)->onnx; }
 
 /* A loop suffices, since types nest through `element` only. The depth is bounded here too, which
@@ -62,6 +63,8 @@ bool tl_onnx_has_type(const tl_module *m, tl_type_id id) {
   return false;
 }
 
+/* Appends a shape. A dim with neither a value nor a name is unknown, which ONNX writes as an empty
+ * message. */
 static void emit_shape(tl_onnx_emit *e, const tl_type *t) {
   tl_wire_begin(e->w, TENSOR_SHAPE);
   for (int i = 0; i < t->rank; i++) {
@@ -75,6 +78,7 @@ static void emit_shape(tl_onnx_emit *e, const tl_type *t) {
   tl_wire_end(e->w);
 }
 
+/* Appends a tensor type; without a shape the rank is unknown. */
 static void emit_tensor_type(tl_onnx_emit *e, uint32_t field, const tl_type *t) {
   tl_wire_begin(e->w, field);
   tl_wire_int(e->w, ELEM_TYPE, onnx_dtype(t->dtype));
@@ -144,6 +148,7 @@ void tl_onnx_emit_value(tl_onnx_emit *e, uint32_t field, tl_value_id v) {
   tl_wire_end(e->w);
 }
 
+/* Appends a StringStringEntryProto. */
 static void emit_entry(tl_onnx_emit *e, uint32_t field, tl_sv key, tl_sv value) {
   tl_wire_begin(e->w, field);
   tl_wire_sv(e->w, ENTRY_KEY, key);
@@ -174,6 +179,7 @@ static tl_sv print_number(char *room, uint64_t v) {
   return (tl_sv){p, (size_t)(room + 20 - p)};
 }
 
+/* Appends where the data of a tensor lies in the file beside the model. */
 static void emit_external(tl_onnx_emit *e, uint64_t offset, uint64_t length) {
   char room[20];
   emit_entry(e, TENSOR_EXTERNAL_DATA, TL_SV("location"), e->layout->location);

@@ -72,6 +72,7 @@ static const uint8_t attr_types[TL_N_ATTR_KINDS] = {
     [TL_ATTR_TYPE] = 13,   [TL_ATTR_TYPES] = 14,
 };
 
+/* Appends the elements of a list attribute. */
 static void emit_list(tl_onnx_emit *e, const tl_attr *a) {
   tl_module *m = e->m;
   for (uint32_t i = 0; i < a->count; i++) {
@@ -123,6 +124,7 @@ static const tl_definition *definition_of(const tl_onnx_emit *e, tl_node_id id) 
   return ours ? tl_module_definition(e->m, id) : NULL;
 }
 
+/* Appends a NodeProto. An absent operand is an empty name. */
 static void emit_node(tl_onnx_emit *e, uint32_t field, tl_node_id id) {
   tl_module *m = e->m;
   const tl_node *node = tl_node_get(m, id);
@@ -201,6 +203,7 @@ void tl_onnx_emit_graph(tl_onnx_emit *e, uint32_t field, const tl_graph *g) {
   tl_wire_end(e->w);
 }
 
+/* Appends the opset imports. */
 static void emit_opsets(tl_onnx_emit *e) {
   for (uint32_t i = 0; i < e->m->opsets.n; i++) {
     const tl_opset *row = &e->m->opsets.at[i];

@@ -8,6 +8,7 @@
 /* Protobuf readers refuse messages of 2^31 bytes. */
 static const uint64_t largest_model = UINT64_C(0x7fffffff);
 
+/* State of saving one model. */
 typedef struct saving {
   tl_module *m;
   const char *path;
@@ -19,6 +20,7 @@ typedef struct saving {
   uint8_t *outputs; /* owned; see tl_onnx_emit */
 } saving;
 
+/* Returns the part of a path behind its last '/'. */
 static tl_sv base_name(const char *path) {
   const char *slash = strrchr(path, '/');
   return tl_sv_from(slash ? slash + 1 : path);
@@ -71,6 +73,7 @@ static tl_status make_tables(saving *s) {
   return TL_OK;
 }
 
+/* Makes one sweep over the model, to count or to write. */
 static void describe(saving *s) {
   tl_onnx_emit e = {
       .m = s->m, .w = &s->wire, .layout = &s->layout, .types = &s->types, .outputs = s->outputs};
@@ -111,6 +114,7 @@ static tl_status lay_out(saving *s) {
                  (unsigned long long)tl_wire_position(&s->wire), (unsigned long long)largest_model);
 }
 
+/* Writes the model after it has been counted. */
 static tl_status write_model(saving *s, tl_writer *out) {
   if (tl_wire_start(&s->wire, out) != TL_OK)
     return tl_fail_memory(s->m->diag, TL_AT_FILE(s->path));
@@ -121,6 +125,7 @@ static tl_status write_model(saving *s, tl_writer *out) {
   return status;
 }
 
+/* Writes the file of weights into the journal. */
 static tl_status write_weights(saving *s, tl_changes *changes) {
   tl_writer *data;
   TL_TRY(tl_writer_open(s->m->diag, s->data_path.p, s->options.cancel, &data));
@@ -154,6 +159,7 @@ tl_status tl_onnx_save(tl_module *m, const char *path, const tl_onnx_save_option
   tl_arena_init(&s.types.arena, 0);
   tl_onnx_notes before;
   tl_status status = tl_onnx_prepare(m);
+  /* The notes are removed again after any failure, so that the module stays as it was. */
   bool noted = status == TL_OK;
   if (noted)
     status = tl_onnx_put_notes(m, &before);

@@ -10,6 +10,7 @@
  * lets runtimes map single weights. */
 enum { SMALLEST = 1024, ALIGNMENT = 4096 };
 
+/* Returns the tensor of a constant or of an input with a default; NULL for other values. */
 static const tl_tensor *data_of(const tl_module *m, tl_value_id v) {
   tl_tensor_id t = v ? tl_value_get(m, v)->tensor : TL_NO_TENSOR;
   return t ? tl_tensor_get(m, t) : NULL;
@@ -46,12 +47,14 @@ static void place_in_order(const tl_module *m, tl_onnx_layout *layout) {
   }
 }
 
+/* Arguments of hash_one. */
 typedef struct hashing {
   const tl_module *m;
   const tl_u32_vec *values;
   char (*hashes)[65]; /* owned */
 } hashing;
 
+/* Hashes one weight; workers write to different entries, so no lock is needed. */
 static tl_status hash_one(void *user, size_t i, unsigned worker) {
   hashing *h = user;
   (void)worker;
@@ -93,6 +96,7 @@ tl_status tl_onnx_place_weights(tl_module *m, tl_onnx_layout *layout, tl_weight_
   return TL_OK;
 }
 
+/* Writes zeros up to a position, which is less than ALIGNMENT bytes away. */
 static tl_status pad(tl_writer *out, uint64_t to) {
   static const unsigned char zeros[ALIGNMENT] = {0};
   return tl_writer_write(out, zeros, (size_t)(to - tl_writer_position(out)));

@@ -63,6 +63,7 @@ static tl_status note_node(tl_module *m, tl_node_id n) {
   return ok ? TL_OK : tl_no_memory(m);
 }
 
+/* Notes all control edges. Entry 0 of the edges is unused, so a count of 1 means none. */
 static tl_status note_edges(tl_module *m) {
   if (m->controls.next <= 1)
     return TL_OK;
@@ -73,6 +74,7 @@ static tl_status note_edges(tl_module *m) {
   return TL_OK;
 }
 
+/* Removes the notes of control edges. */
 static void drop_edges(tl_module *m) {
   for (tl_node_id n = 1; m->controls.next > 1 && n < tl_module_node_end(m); n++) {
     if (tl_node_get(m, n)->op == TL_OP_ERASED || !tl_node_get(m, n)->control_in)
@@ -85,10 +87,12 @@ static void drop_edges(tl_module *m) {
 
 /* ---- the step -------------------------------------------------------------------------------- */
 
+/* Appends the name of a value, "" if there is none. */
 static void add_name(tl_json_writer *w, const tl_module *m, tl_value_id v) {
   tl_put_sv(w, v ? tl_value_name(m, v) : TL_SV(""));
 }
 
+/* Appends [input, output] of each state. */
 static void add_state(tl_json_writer *w, const tl_module *m) {
   tl_put_array(w);
   for (uint32_t i = 0; i < m->states.n; i++) {
@@ -115,6 +119,7 @@ static void add_params(tl_json_writer *w, const tl_module *m) {
   tl_put_end(w);
 }
 
+/* Appends {parameter: gradient}, with values and indices for a sparse gradient. */
 static void add_grads(tl_json_writer *w, const tl_module *m) {
   tl_put_object(w);
   for (uint32_t i = 0; i < m->gradients.n; i++) {
@@ -147,6 +152,7 @@ static const struct {
 
 enum { N_NOTES = sizeof notes / sizeof *notes, PARAMS = 0, STATE = 3, LOSS = 4, SEED = 5 };
 
+/* Returns true if the module declares parameters, by gradients or states. */
 static bool has_parameters(const tl_module *m) {
   bool found = m->gradients.n != 0;
   for (uint32_t i = 0; i < m->states.n && !found; i++)
@@ -161,6 +167,7 @@ static bool is_said(const tl_module *m, size_t i) {
   return i == STATE ? m->states.n : i == LOSS ? m->loss : i == SEED ? m->seed : m->gradients.n;
 }
 
+/* Returns true for a metadata key that is written anew. */
 static bool is_ours(const tl_module *m, tl_symbol key) {
   for (size_t i = 0; i < N_NOTES; i++)
     if (is_said(m, i) && tl_sv_is(tl_sym(m, key), notes[i].key))

@@ -10,6 +10,7 @@
  * SHOWN: operands and results of a node whose types are shown. */
 enum { FLUSH_BYTES = 1 << 16, MAX_DEPTH = 64, SHOWN = 64, IR_VERSION = 6 };
 
+/* State of one dump. `text` collects output and is flushed between nodes of the root. */
 typedef struct dump {
   tl_module *m;
   tl_writer *out;
@@ -21,6 +22,7 @@ typedef struct dump {
   uint32_t indent;
 } dump;
 
+/* Hands the collected text to the writer. Lack of memory is kept in text.failed. */
 static void flush(dump *d) {
   if (!d->text.failed)
     (void)tl_writer_write(d->out, d->text.p, d->text.n);
@@ -155,6 +157,7 @@ static bool attr_payload(dump *d, const tl_attr *a) {
 
 static void write_graph(dump *d, const tl_graph *g, uint32_t depth);
 
+/* Writes a body as a graph within the attribute. */
 static void body_attr(dump *d, tl_graph_id g, uint32_t depth) {
   open_block(d, "g");
   write_graph(d, tl_graph_get(d->m, g), depth + 1);
@@ -196,6 +199,7 @@ static void edge_field(dump *d, const char *field, tl_value_id v) {
   tl_buf_release(&text);
 }
 
+/* Writes name and type of a node; viewers show "ge:<Type>". */
 static void head(dump *d, tl_sv name, tl_sv type) {
   tl_buf text;
   tl_buf_init(&text);
@@ -218,6 +222,8 @@ static void holder_node(dump *d, tl_value_id v, const char *type, int64_t id) {
   close_block(d);
 }
 
+/* Writes a node of the graph. Text is flushed between nodes of the root only, to keep writes
+ * large. */
 static void op_node(dump *d, tl_node_id n, int64_t id, uint32_t depth) {
   const tl_node *node = tl_node_get(d->m, n);
   open_block(d, "node");
@@ -239,6 +245,7 @@ static void op_node(dump *d, tl_node_id n, int64_t id, uint32_t depth) {
     flush(d);
 }
 
+/* Writes the NetOutput node. */
 static void output_node(dump *d, const tl_graph *g, int64_t id) {
   open_block(d, "node");
   for (uint32_t i = 0; i < tl_graph_n_outputs(d->m, g); i++)
@@ -248,6 +255,7 @@ static void output_node(dump *d, const tl_graph *g, int64_t id) {
   close_block(d);
 }
 
+/* Writes a graph in the order of GE's dumps: Data, Const, ops, NetOutput. */
 static void write_graph(dump *d, const tl_graph *g, uint32_t depth) {
   int64_t id = 0;
   string_field(d, "name", tl_sym(d->m, g->name));
@@ -275,6 +283,7 @@ static bool name_node(dump *d, tl_node_id n, tl_sv fallback) {
   return d->node_names[n].p != NULL;
 }
 
+/* Names inputs or constants; false if memory is out. */
 static bool name_values(dump *d, const tl_u32_vec *values) {
   bool ok = true;
   for (uint32_t i = 0; i < values->n && ok; i++) {

@@ -21,6 +21,7 @@ enum {
   IS_OPTIONAL = 5
 };
 
+/* Emits the fields of a TensorProto; strings have a field of their own. */
 static void emit_tensor(tl_wire *w, const tl_host *v, tl_sv name) {
   for (int i = 0; i < v->rank; i++)
     tl_wire_int(w, TENSOR_DIMS, v->dims[i]);
@@ -39,6 +40,7 @@ typedef struct slot {
   int64_t type;
 } slot;
 
+/* Returns the slot for a value of this kind. */
 static slot slot_of(const tl_host *v) {
   return v->kind == TL_HOST_TENSOR     ? (slot){TENSOR_VALUE, IS_TENSOR}
          : v->kind == TL_HOST_SEQUENCE ? (slot){SEQUENCE_VALUE, IS_SEQUENCE}
@@ -47,6 +49,7 @@ static slot slot_of(const tl_host *v) {
 
 static void emit_plain(tl_wire *w, const tl_host *v, tl_sv name);
 
+/* Emits the value as an element of a sequence or optional. */
 static void emit_item(tl_wire *w, const tl_host *v) {
   tl_wire_begin(w, slot_of(v).field);
   emit_plain(w, v, TL_SV(""));
@@ -69,6 +72,7 @@ static void emit_plain(tl_wire *w, const tl_host *v, tl_sv name) {
     emit_item(w, tl_host_item(v, i));
 }
 
+/* Emits a value of a declared type. An optional with a value is an OptionalProto around it. */
 static void emit(tl_wire *w, const tl_host *v, bool optional, tl_sv name) {
   if (!optional || v->kind == TL_HOST_NONE) {
     emit_plain(w, v, name);

@@ -352,11 +352,9 @@ static void warn_removal(const tl_precision_forms *f, const tl_mix_edit *e) {
             tl_op_colour_name(before));
 }
 
-enum {
-  MOST_WARNINGS = 20,
-  MOST_NAMES = 10
-}; /* a warning may compare a name with all types of the
-                                               * chip */
+/* Upper bounds on warnings and on names in one of them: a warning may compare a name with all types
+ * of the chip. */
+enum { MOST_WARNINGS = 20, MOST_NAMES = 10 };
 
 /* Returns true if other entries already name all judged types that the user may have meant. Lists
  * written for many models name several NPU ops of one op. */

@@ -39,10 +39,8 @@ typedef struct tl_range_op {
   double high;
 } tl_range_op;
 
-enum {
-  TL_RANGE_FAR = 4
-}; /* upper bound on nodes between a mask and its Softmax, or an epsilon and
-                            * its Div */
+/* Upper bound on nodes between a mask and its Softmax, or an epsilon and its Div. */
+enum { TL_RANGE_FAR = 4 };
 
 /* Return the row of an op, or of a node's op; an unlisted row of kind NONE if the table has
  * none. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* State of the walk over the graph that decides dtypes, shared by the files that make up the walk.
- * decide.c walks, lists.c asks options about single nodes, messages.c reports. */
+ * decide.c walks, judge_op.c decides about one op, lists.c asks options about single nodes, and
+ * messages.c reports. */
 #ifndef TL_PASSES_PRECISION_WALK_H
 #define TL_PASSES_PRECISION_WALK_H
 
@@ -26,10 +27,8 @@ typedef struct tl_judged_slot {
 
 TL_VEC(tl_judged_slot_vec, tl_judged_slot);
 
-enum {
-  TL_MEMO_SLOTS = 4
-}; /* upper bound on tensors of a remembered op; larger ops are judged one
-                             * by one */
+/* Upper bound on tensors of a remembered op; larger ops are judged one by one. */
+enum { TL_MEMO_SLOTS = 4 };
 
 /* State of the walk; fields about the current op are set anew for each op. */
 typedef struct tl_precision_walk {
