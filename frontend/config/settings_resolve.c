@@ -316,6 +316,17 @@ static void read_plain(const tl_settings *s, tl_options *o) {
 #include "ir/options/plain.tbl"
 }
 
+/* How much memory the device has: as the option says, else as the chip's row does. */
+static tl_status resolve_device_memory(tl_settings *s, tl_diag *d) {
+  const char *text = s->value[TL_OPTION_DEVICE_MEMORY];
+  s->options.device_memory = tl_options_chip(&s->options)->memory;
+  if (!text ||
+      (tl_parse_size(tl_sv_from(text), &s->options.device_memory) && s->options.device_memory))
+    return TL_OK;
+  return tl_fail(d, TL_INVALID_ARGUMENT, tl_at_option(s, TL_OPTION_DEVICE_MEMORY),
+                 "'%s' is not a size\vwrite a number of bytes, or for example 512M or 32G", text);
+}
+
 tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
   /* The order matters: the chip comes before op information and precision, shapes before profiles,
    * and the run configuration before precision. */
@@ -331,6 +342,7 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
   o->input_format = tl_settings_get(s, TL_OPTION_INPUT_FORMAT);
   o->external_weight = external_weight(tl_settings_get(s, TL_OPTION_EXTERNAL_WEIGHT)[0]);
   read_plain(s, o);
+  o->memory_order = strcmp(tl_settings_get(s, TL_OPTION_ORDER), "memory") == 0;
   o->deterministic = tl_settings_get(s, TL_OPTION_DETERMINISTIC)[0] == '1';
   if (s->value[TL_OPTION_SOC_VERSION])
     TL_TRY(tl_read_soc(d, &s->arena, tl_at_option(s, TL_OPTION_SOC_VERSION),
@@ -338,6 +350,7 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
   if (s->value[TL_OPTION_OP_INFO])
     TL_TRY(tl_read_op_info(d, &s->arena, tl_at_option(s, TL_OPTION_OP_INFO),
                            tl_sv_from(s->value[TL_OPTION_OP_INFO]), o));
+  TL_TRY(resolve_device_memory(s, d));
   TL_TRY(resolve_shapes(s, d, &ranged));
   if (s->value[TL_OPTION_FREEZE])
     TL_TRY(tl_read_frozen(d, &s->arena, tl_at_option(s, TL_OPTION_FREEZE),

@@ -9,8 +9,8 @@ enum {
 };
 
 static const tl_soc socs[N_SOCS] = {
-#define SOC(id, name, table, bf16, hif8, cube_f32, ub, training)                                   \
-  {name, TL_SOC_##table, bf16, hif8, cube_f32, TL_SOC_UB_##ub, training},
+#define SOC(id, name, table, bf16, hif8, cube_f32, ub, memory, training)                           \
+  {name, TL_SOC_##table, bf16, hif8, cube_f32, TL_SOC_UB_##ub, memory, training},
 #include "ir/chip/soc.tbl"
 };
 

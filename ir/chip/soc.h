@@ -3,6 +3,8 @@
 #ifndef TL_IR_CHIP_SOC_H
 #define TL_IR_CHIP_SOC_H
 
+#include <stdint.h>
+
 #include "support/str.h"
 
 /* Chip families that guards of the op table and built-in op information distinguish. */
@@ -25,6 +27,7 @@ typedef struct tl_soc {
   bool hif8;     /* converts to hifloat8 */
   bool cube_f32; /* products of f32 operands with f32 results */
   tl_soc_ub ub;
+  uint64_t memory;      /* bytes; 0: not known */
   const char *training; /* precision_mode of training runs by default, "" when it only infers */
 } tl_soc;
 

@@ -102,6 +102,8 @@ typedef struct tl_options {
   tl_external_weight external_weight;
   const tl_carried_option *carried;
   uint32_t n_carried;
+  uint64_t device_memory;         /* bytes; 0: not known */
+  bool memory_order;              /* order nodes for less memory, see --order */
   bool deterministic;             /* kernels that add up in one order, where there are such */
   const tl_fusion_config *fusion; /* which fusion passes are on; NULL: the defaults */
   const tl_rule_file *rule_files; /* in the order given: later ones override */

@@ -52,9 +52,9 @@ static tl_ub_class class_of_pattern(tl_sv pattern) {
   return tl_sv_is(pattern, "reduce") ? TL_UB_REDUCE : TL_UB_OTHER;
 }
 
-/* Returns the class of an op. What the operator library says comes first; where it leaves the
- * kernel open, our table decides; then the library's op.pattern. */
-static tl_ub_class class_of_type(const tl_op_info_set *set, tl_sv type) {
+/* What the operator library says comes first; where it leaves the kernel open, our table decides;
+ * then the library's op.pattern. */
+tl_ub_class tl_ub_class_of(const tl_op_info_set *set, tl_sv type) {
   const op_row *row = find_op(type);
   tl_op_info info = tl_op_info_find(set, type);
   if (!info.row)
@@ -87,7 +87,7 @@ bool tl_ub_facts_init(tl_ub_facts *f, const tl_module *m, const tl_op_info_set *
         continue;
       known[op] = true;
       if (tl_op_domain_symbol(m, op) == TL_SYM_npu && !tl_op_has_trait(op, ACTS))
-        class[op] = (uint8_t)class_of_type(info, tl_op_name(m, op));
+        class[op] = (uint8_t)tl_ub_class_of(info, tl_op_name(m, op));
     }
   }
   return true;

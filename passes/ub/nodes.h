@@ -78,6 +78,9 @@ void tl_ub_graph_release(tl_ub_graph *g);
  * none. */
 const char *tl_ub_class_name(tl_ub_class class);
 tl_ub_class tl_ub_class_find(tl_sv name);
+/* Returns the class of an NPU type, TL_UB_NONE if it has none. Of elementwise ops it is ELEMWISE,
+ * whether or not a node broadcasts. O(rows): ask once a type. */
+tl_ub_class tl_ub_class_of(const tl_op_info_set *set, tl_sv type);
 
 /* Returns the position of the producer of v, 0 if it is not in this graph. O(1). */
 static inline uint32_t tl_ub_producer(const tl_ub_graph *g, tl_value_id v) {

@@ -2,6 +2,7 @@
 /* Runs the steps of a conversion (conversion.h) and measures their times. */
 #include "tools/convert/conversion.h"
 
+#include "tools/convert/device_memory.h"
 #include "tools/convert/pipeline.h"
 
 bool tl_conversion_wants(const tl_output_vec *v, bool npu) {
@@ -60,6 +61,12 @@ tl_status tl_conversion_run_npu(tl_cli *cli, tl_conversion *c) {
   if (tl_ub_measure(c->m, tl_options_op_info(&cli->settings.options), &c->summary.kernels) != TL_OK)
     return tl_fail_memory(&cli->diag, TL_NOWHERE);
   return TL_OK;
+}
+
+tl_status tl_conversion_measure(tl_cli *cli, tl_conversion *c) {
+  if (tl_cli_has(cli, TL_OPTION_QUIET) || strcmp(tl_cli_get(cli, TL_OPTION_SUMMARY), "none") == 0)
+    return TL_OK;
+  return tl_device_memory_measure(cli, c->m, &c->summary.device);
 }
 
 tl_status tl_conversion_write(tl_cli *cli, tl_conversion *c, bool npu) {

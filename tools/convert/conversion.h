@@ -27,6 +27,8 @@ tl_status tl_conversion_run_canonical(tl_cli *cli, tl_conversion *c) TL_NODISCAR
 /* Runs the passes from canonical form to NPU form, in place, and fills their part of the summary.
  * May load the model anew: pointers into c->m are invalid afterwards. */
 tl_status tl_conversion_run_npu(tl_cli *cli, tl_conversion *c) TL_NODISCARD;
+/* Measures what the model in its form takes of a device's memory, for the summary. */
+tl_status tl_conversion_measure(tl_cli *cli, tl_conversion *c) TL_NODISCARD;
 /* Writes the outputs of the form that the module is in now; npu: NPU form. Graphs of initial values
  * are not among them. */
 tl_status tl_conversion_write(tl_cli *cli, tl_conversion *c, bool npu) TL_NODISCARD;

@@ -54,6 +54,7 @@ static tl_status transform(tl_cli *cli, tl_conversion *c) {
     TL_TRY(tl_conversion_run_npu(cli, c));
     TL_TRY(tl_conversion_write(cli, c, true));
   }
+  TL_TRY(tl_conversion_measure(cli, c));
   TL_TRY(tl_session_save_fusions(&cli->session));
   TL_TRY(tl_step_files_write(cli, c->m));
   TL_TRY(tl_init_graph_write(cli, c->m, &c->outputs));

@@ -7,6 +7,7 @@
 
 #include "passes/train/step/state.h"
 #include "support/json_writer.h"
+#include "tools/convert/device_memory.h"
 
 uint64_t tl_now_ns(void) {
   struct timespec t;
@@ -113,6 +114,16 @@ static void add_costs(tl_buf *out, const tl_summary *s) {
   tl_buf_add_char(out, '\n');
 }
 
+static void add_device(const tl_cli *cli, const tl_module *m, const tl_summary *s, tl_buf *out) {
+  tl_buf_add_z(out, "  device   ");
+  tl_device_memory_parts(&s->device, out);
+  tl_buf_add_z(out, "\n           ");
+  tl_add_bytes(out, tl_memory_total(&s->device));
+  tl_buf_add_z(out, s->device.n_unsized ? " in all " : " in all; ");
+  tl_device_memory_fit(cli, m, &s->device, out);
+  tl_buf_add_char(out, '\n');
+}
+
 /* Adds text as one word of a shell command. */
 static void add_shell_word(tl_buf *out, const char *text) {
   if (*text && text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -152,6 +163,8 @@ static void add_atc_call(tl_cli *cli, const char *path, tl_buf *out) {
   add_atc_option(out, "output", name ? name : path);
   add_atc_option(out, "soc_version", soc ? soc : "Ascend910B1");
   add_atc_option(out, "precision_mode", "must_keep_origin_dtype");
+  if (cli->settings.options.memory_order && !tl_cli_has(cli, TL_OPTION_TOPO_SORTING_MODE))
+    add_atc_option(out, "topo_sorting_mode", "3"); /* else atc makes another order */
   for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
     const tl_option_row *row = tl_option_row_get((tl_option_id)i);
     bool known = row->group < TL_OPTIONS_TRAIN; /* atc knows no run configuration */
@@ -272,6 +285,7 @@ void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const
   if (tl_cli_has(cli, TL_OPTION_NUMERICS))
     tl_buf_printf(out, "  numerics %s\n", tl_cli_get(cli, TL_OPTION_NUMERICS));
   add_precision(cli, m, out);
+  add_device(cli, m, s, out);
   add_costs(out, s);
   add_outputs(v, out);
   bool run = false; /* what was in force, for later questions: too much to list */
@@ -396,6 +410,8 @@ void tl_summary_json(tl_cli *cli, const tl_module *m, const tl_summary *s, const
   tl_member_counts(w, costs, sizeof costs / sizeof *costs);
   tl_member_z(w, "numerics", tl_cli_get(cli, TL_OPTION_NUMERICS));
   json_precision(cli, m, w);
+  tl_put_key(w, "device");
+  tl_device_memory_json(cli, &s->device, w);
   tl_put_key(w, "passes");
   tl_put_array(w);
   json_passes(w, &s->canonical);

@@ -4,6 +4,7 @@
 #define TL_TOOLS_CONVERT_SUMMARY_H
 
 #include "passes/manager.h"
+#include "passes/memory/memory.h"
 #include "passes/ub/traffic.h"
 #include "tools/cli/output.h"
 
@@ -21,6 +22,7 @@ typedef struct tl_summary {
   tl_weights weights_after; /* canonical */
   uint32_t nodes_npu;       /* in NPU form; 0 when that was not asked for */
   tl_ub_totals kernels;     /* of several nodes, in NPU form */
+  tl_memory device;         /* of the last form; measured only if somebody reads the summary */
   tl_pipeline_report canonical;
   tl_pipeline_report npu;
   uint64_t load_ns;

@@ -211,6 +211,7 @@ static tl_status convert(variants *v) {
     TL_TRY(check_alike(v));
     TL_TRY(write_form(v, true));
   }
+  TL_TRY(both(v, tl_conversion_measure));
   TL_TRY(write_plans(v));
   return tl_init_graph_write(cli, v->sides[LOW].m, &v->inits);
 }

@@ -6,6 +6,7 @@
 #include "support/json_writer.h"
 #include "tools/convert/pipeline.h"
 #include "tools/convert/summary.h"
+#include "tools/tables/info_memory.h"
 #include "tools/tables/info_train.h"
 
 /* Nodes of one op. */
@@ -406,8 +407,9 @@ tl_status tl_command_info(tl_cli *cli) {
                    "no model is named\vtailor info MODEL");
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
   TL_TRY(tl_session_load(&cli->session, cli->word, &m));
-  if (tl_cli_has(cli, TL_OPTION_TRAIN)) {
-    tl_status told = tl_info_train(cli, m);
+  bool memory = tl_cli_has(cli, TL_OPTION_INFO_MEMORY);
+  if (memory || tl_cli_has(cli, TL_OPTION_TRAIN)) {
+    tl_status told = memory ? tl_info_memory(cli, m) : tl_info_train(cli, m);
     tl_module_destroy(m);
     return told;
   }

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a model takes of the device's memory, for people and as JSON. */
+#ifndef TL_TOOLS_CONVERT_DEVICE_MEMORY_H
+#define TL_TOOLS_CONVERT_DEVICE_MEMORY_H
+
+#include "passes/memory/memory.h"
+#include "support/json_writer.h"
+#include "tools/cli/cli.h"
+
+/* Measures the module as it is now. Errors are reported. */
+tl_status tl_device_memory_measure(tl_cli *cli, const tl_module *m, tl_memory *out) TL_NODISCARD;
+/* Adds one line: the parts, without a line feed. */
+void tl_device_memory_parts(const tl_memory *t, tl_buf *out);
+/* Adds a clause: whether all of it fits, or what is not known. */
+void tl_device_memory_fit(const tl_cli *cli, const tl_module *m, const tl_memory *t, tl_buf *out);
+/* Adds all of it, a line each. */
+void tl_device_memory_text(const tl_cli *cli, const tl_module *m, const tl_memory *t, tl_buf *out);
+/* Adds an object. */
+void tl_device_memory_json(const tl_cli *cli, const tl_memory *t, tl_json_writer *w);
+
+#endif
