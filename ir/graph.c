@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Edits graphs: the one file that changes links. Uses of a value form a doubly linked list in the
- * order they were made; the operands of a node are consecutive use records. Order labels leave gaps
- * of 2^32, so that an insertion takes the middle of a gap; when a gap is used up the graph is
- * relabelled. */
+/* Edits graphs: the one file that changes links, but for control edges (control.c). Uses of a value
+ * form a doubly linked list in the order they were made; the operands of a node are consecutive use
+ * records. Order labels leave gaps of 2^32, so that an insertion takes the middle of a gap; when a
+ * gap is used up the graph is relabelled. */
 #include "ir/graph.h"
 
 #include <stdlib.h>
@@ -518,83 +518,4 @@ tl_status tl_graph_freeze_input(tl_module *m, tl_value_id v) {
 
 tl_status tl_graph_set_outputs(tl_module *m, tl_graph_id g, const tl_value_id *v, uint32_t n) {
   return tl_node_set_operands(m, tl_graph_get(m, g)->ret, v, n);
-}
-
-/* ---- control edges --------------------------------------------------------------------------- */
-
-/* Appends to both lists; nodes have few control edges, so the walk to the end is short. */
-tl_control_id tl_control_add(tl_module *m, tl_node_id from, tl_node_id to,
-                             tl_control_origin origin) {
-  tl_control_id c = tl_slab_alloc(&m->controls, 1);
-  if (!c)
-    return 0;
-  tl_control *edge = tl_control_get(m, c);
-  TL_ASSERT(tl_node_get(m, from)->graph == tl_node_get(m, to)->graph);
-  edge->from = from;
-  edge->to = to;
-  edge->origin = (uint8_t)origin;
-  tl_control_id *tail = &tl_node_get(m, from)->control_out;
-  while (*tail)
-    tail = &tl_control_get(m, *tail)->next_out;
-  *tail = c;
-  tail = &tl_node_get(m, to)->control_in;
-  while (*tail)
-    tail = &tl_control_get(m, *tail)->next_in;
-  *tail = c;
-  return c;
-}
-
-void tl_control_erase(tl_module *m, tl_control_id c) {
-  tl_control *edge = tl_control_get(m, c);
-  tl_control_id *at = &tl_node_get(m, edge->from)->control_out;
-  while (*at != c)
-    at = &tl_control_get(m, *at)->next_out;
-  *at = edge->next_out;
-  at = &tl_node_get(m, edge->to)->control_in;
-  while (*at != c)
-    at = &tl_control_get(m, *at)->next_in;
-  *at = edge->next_in;
-}
-
-/* ---- names ----------------------------------------------------------------------------------- */
-
-/* Writes base_<i> into text; returns true when nobody has that name. */
-static bool is_free(const tl_module *m, tl_buf *text, tl_sv base, uint64_t i) {
-  tl_buf_clear(text);
-  tl_buf_add_sv(text, base);
-  tl_buf_add_char(text, '_');
-  tl_buf_add_u64(text, i);
-  return text->failed || tl_symbol_find(&m->symbols, tl_buf_view(text)) == TL_NO_SYMBOL;
-}
-
-/* Finds a free number of a base. They are mostly taken without gaps, so doubling and then halving
- * finds the end in O(log n); counting up would make n fresh names cost O(n^2). */
-static uint64_t first_free(const tl_module *m, tl_buf *text, tl_sv base) {
-  uint64_t taken = 0;
-  uint64_t open = 1;
-  while (!is_free(m, text, base, open)) {
-    taken = open;
-    open *= 2;
-  }
-  while (open - taken > 1) {
-    uint64_t middle = taken + (open - taken) / 2;
-    if (is_free(m, text, base, middle))
-      open = middle;
-    else
-      taken = middle;
-  }
-  return open;
-}
-
-tl_symbol tl_module_fresh_name(tl_module *m, tl_sv base) {
-  if (base.n && tl_symbol_find(&m->symbols, base) == TL_NO_SYMBOL)
-    return tl_intern(&m->symbols, base);
-  if (base.n == 0)
-    base = TL_SV("value");
-  tl_buf text;
-  tl_buf_init(&text);
-  is_free(m, &text, base, first_free(m, &text, base));
-  tl_symbol found = text.failed ? TL_NO_SYMBOL : tl_intern(&m->symbols, tl_buf_view(&text));
-  tl_buf_release(&text);
-  return found;
 }
