@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layout of operands, body inputs, body outputs and results of control-flow ops (body_links.h). */
+/* Knows the layout of operands, body inputs, body outputs and results of control-flow ops
+ * (body_links.h). */
 #include "passes/precision/body_links.h"
 
 #include "ir/ops_gen.h"
@@ -30,6 +31,7 @@ static const layout rows[] = {
 #include "passes/precision/body_ops.tbl"
 };
 
+/* Returns the number of states that a loop carries from one iteration to the next. */
 static uint32_t n_states(const tl_module *m, tl_node_id n, const layout *row) {
   uint32_t n_operands = tl_node_get(m, n)->n_operands;
   int64_t others = row->operand;
@@ -38,11 +40,13 @@ static uint32_t n_states(const tl_module *m, tl_node_id n, const layout *row) {
   return row->states == NONE || others >= (int64_t)n_operands ? 0 : n_operands - (uint32_t)others;
 }
 
+/* Calls the function for a link unless one of its ends is absent. */
 static void tell(const walk *w, tl_value_id from, tl_value_id to, tl_link_kind kind, bool again) {
   if (from && to)
     w->fn(w->user, &(tl_body_link){from, to, kind, again});
 }
 
+/* Links operands to inputs of a body. */
 static void link_inputs(const walk *w, const tl_graph *body, const layout *l) {
   const tl_node *node = tl_node_get(w->m, w->n);
   for (uint32_t i = l->operand; i < node->n_operands; i++)
@@ -51,6 +55,7 @@ static void link_inputs(const walk *w, const tl_graph *body, const layout *l) {
            false);
 }
 
+/* Links outputs of a body to the next iteration and to the results of the node. */
 static void link_outputs(const walk *w, const tl_graph *body, const layout *l, bool again) {
   const tl_node *node = tl_node_get(w->m, w->n);
   uint32_t n_outputs = tl_graph_n_outputs(w->m, body);
@@ -66,6 +71,8 @@ void tl_body_links(const tl_module *m, tl_node_id n, void (*fn)(void *user, cons
                    void *user) {
   const tl_node *node = tl_node_get(m, n);
   walk w = {m, n, fn, user};
+  /* Both branches of an If give the same results; from the second on, their links are marked
+   * `again`. */
   bool again = false;
   if (node->op >= sizeof rows / sizeof *rows || rows[node->op].states == NOT_LISTED)
     return;

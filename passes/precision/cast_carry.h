@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State of the pass cast-motion, and which nodes can move data in another dtype. */
+/* Holds the state of the pass cast-motion, and tells which nodes can move data in another dtype. */
 #ifndef TL_PASSES_PRECISION_CAST_CARRY_H
 #define TL_PASSES_PRECISION_CAST_CARRY_H
 

@@ -11,6 +11,7 @@
 /* States of `top`. */
 enum { NOT_ASKED, YES, NO };
 
+/* State of lifting the casts of one graph. */
 typedef struct lifting {
   tl_motion *x;
   tl_module *m;
@@ -25,6 +26,7 @@ static tl_dtype dtype_of(const tl_module *m, tl_value_id v) {
   return v ? tl_type_dtype(m, tl_value_type(m, v)) : TL_DTYPE_NONE;
 }
 
+/* Returns true for a cast from f32 to a half. */
 static bool is_narrower(tl_dtype wide, tl_dtype to) {
   return wide == TL_DTYPE_F32 && (to == TL_DTYPE_F16 || to == TL_DTYPE_BF16);
 }

@@ -24,6 +24,7 @@
 #include "passes/precision/cast_lift.h"
 #include "passes/precision/precision.h"
 
+/* Upper bounds on data movement that is walked for one cast: nested nodes, and values. */
 enum { MAX_DEPTH = 32, MAX_VISITS = 256 };
 
 static tl_dtype dtype_of(const tl_module *m, tl_value_id v) {
@@ -209,6 +210,7 @@ static const tl_tensor *fill_of(const tl_motion *motion, tl_node_id n) {
   return a && a->kind == TL_ATTR_TENSOR ? tl_tensor_get(motion->m, a->u.t) : NULL;
 }
 
+/* Returns true if a ConstantOfShape, whose f32 element all users cast, can have the dtype. */
 static bool can_fill(tl_motion *motion, tl_node_id n, tl_value_id v, tl_dtype to, tl_node_id user) {
   const tl_tensor *t = fill_of(motion, n);
   return t && t->dtype == TL_DTYPE_F32 && t->bytes == sizeof(float) &&
@@ -368,6 +370,8 @@ static tl_status raise(tl_motion *motion, tl_node_id c) {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
+/* Shortens all casts of a graph, and moves those that stay. A node that moves is behind its
+ * operands, so a forward sweep meets the casts of operands first. */
 static tl_status sweep(tl_motion *motion, const tl_graph *g) {
   TL_FOR_NODES(motion->m, g, n) {
     if (!is_cast(motion->m, n) || !shorten(motion, n))

@@ -9,6 +9,7 @@
 /* Upper bound on warnings about constants. */
 enum { MAX_WARNED = 10 };
 
+/* State of applying one decision. */
 typedef struct applying {
   tl_pass *p;
   tl_module *m;
@@ -101,6 +102,7 @@ static bool name_dtype(applying *a, tl_node_id n) {
   return true;
 }
 
+/* Casts the operands of a node, and marks the node if its dtypes changed. */
 static bool apply_node(applying *a, tl_node_id n) {
   if (tl_node_get(a->m, n)->op == TL_OP_CastLike && !name_dtype(a, n))
     return false;
@@ -116,6 +118,7 @@ static bool apply_node(applying *a, tl_node_id n) {
   return true;
 }
 
+/* Applies the decision to all nodes of a graph, its return included. */
 static bool apply_graph(applying *a, const tl_graph *g) {
   TL_FOR_NODES(a->m, g, n)
     if (!apply_node(a, n))

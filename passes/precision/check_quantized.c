@@ -9,6 +9,7 @@
 #include "ir/ops_gen.h"
 #include "passes/edit/passes.h"
 
+/* Returns true for an op of quantized models; the table lists them. */
 static bool is_quantized(const tl_node *node) {
   static const bool ops[] = {
 #define QUANTIZED(op) [TL_OP_##op] = true,

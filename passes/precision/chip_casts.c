@@ -50,6 +50,8 @@ static tl_dtype way(const tl_op_info_set *chip, tl_dtype from, tl_dtype to) {
   return TL_DTYPE_NONE;
 }
 
+/* Replaces the casts of one graph. The inserted cast is in front of its node, so the sweep does not
+ * visit it. */
 static tl_status sweep(tl_pass *p, tl_module *m, const tl_graph *g) {
   const tl_op_info_set *chip = tl_options_op_info(p->options);
   TL_FOR_NODES(m, g, n) {

@@ -39,6 +39,7 @@ uint32_t tl_precision_forms_widest(const tl_precision_forms *f) { return f->wide
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
+/* Returns true if the type is one of n names. */
 static bool is_among(tl_sv type, const char *const *types, size_t n) {
   for (size_t i = 0; i < n; i++)
     if (tl_sv_is(type, types[i]))
@@ -150,10 +151,12 @@ static bool passes_on(const tl_expr *e, tl_precision_port *port) {
   return or_else && passes_on(e->args[0], port);
 }
 
+/* Returns true if the port allows i32 and nothing else: an int64 index will be narrowed. */
 static bool takes_only_i32(const tl_op *op, const tl_op_port *p) {
   return p && p->var >= 0 && op->vars[p->var].dtypes == TL_DTYPE_BIT(TL_DTYPE_I32);
 }
 
+/* Returns the operand port of a name, UINT32_MAX if there is none. */
 static uint32_t port_named(const tl_op *npu, const char *name) {
   for (uint32_t i = 0; i < npu->n_operand_ports; i++)
     if (strcmp(npu->operands[i].name, name) == 0)
@@ -171,7 +174,7 @@ static void lead_back(const tl_npu_form *npu, uint32_t k, tl_precision_port *por
       port->index = takes_only_i32(npu->npu, &npu->npu->operands[at]);
 }
 
-/* The same for an NPU op that is itself in the model. */
+/* Maps input slot k of an NPU op that is itself in the model. */
 static void lead_back_own(const tl_op *op, uint32_t k, tl_precision_port *port) {
   uint32_t at = port_named(op, port->name);
   port->first = at == UINT32_MAX ? k : at;
@@ -190,6 +193,8 @@ static void fill_port(tl_op_info info, bool output, uint32_t k, tl_precision_por
     port->dtypes |= TL_DTYPE_BIT(port->columns[i]);
 }
 
+/* Fills all ports of a form from its row, and maps inputs back to operands. False if memory is
+ * out. */
 static bool fill_ports(tl_precision_forms *f, tl_op_info info, const tl_op *op,
                        const tl_npu_form *npu, tl_precision_form *form) {
   uint32_t n_in = info.row->n_inputs;
@@ -306,6 +311,7 @@ tl_status tl_precision_form_of(tl_precision_forms *f, tl_node_id n, const tl_pre
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
+/* Returns true for a name of the chip's tables, of an NPU prototype, or of the form onnx::TYPE. */
 static bool is_known_type(const tl_precision_forms *f, tl_sv type) {
   return tl_sv_starts_with(type, "onnx::") || tl_op_info_find(f->table, type).row ||
          tl_op_find(TL_SYM_npu, tl_symbol_find(&f->m->symbols, type)) != UINT32_MAX;

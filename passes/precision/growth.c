@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Growth of results by kind of op (growth.h). */
+/* Estimates the growth of results by kind of op (growth.h). */
 #include "passes/precision/growth.h"
 
 #include <math.h>
@@ -58,11 +58,15 @@ static tl_growth square(const tl_grown *x, double power) {
   return sized((double)x->growth.size * power, flags);
 }
 
+/* Returns true for a constant whose elements are all equal and positive. */
 static bool is_uniform(const tl_grown *x) {
   return x->constant && x->range.low == x->range.high && x->range.high > 0 &&
          isfinite(x->range.high);
 }
 
+/* Multiplication and sums of products. The product with a reciprocal is a quotient, equal weights
+ * make a sum or mean, and equal factors make a square; other products of ordinary numbers stay
+ * ordinary. */
 static tl_growth multiplied(const tl_growth_case *c) {
   const tl_grown *a = &c->in[0];
   const tl_grown *b = &c->in[1];
@@ -199,6 +203,7 @@ static tl_growth carried(const tl_growth_case *c) {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+/* Reductions by kind. */
 static tl_growth reduced(const tl_growth_case *c) {
   tl_growth y;
   switch (c->kind) {

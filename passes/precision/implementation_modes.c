@@ -13,8 +13,10 @@
 #include "ir/trace.h"
 #include "passes/edit/passes.h"
 
+/* Upper bound on names in one warning. */
 enum { MOST_NAMES = 10 };
 
+/* State of the pass: which entries have been used. */
 typedef struct modes {
   tl_module *m;
   const tl_impl_config *c;
@@ -23,6 +25,7 @@ typedef struct modes {
   tl_symbol attr;
 } modes;
 
+/* Compares a name with the name of an entry, for bsearch. */
 static int by_name(const void *key, const void *entry) {
   return tl_sv_compare(*(const tl_sv *)key, ((const tl_impl_entry *)entry)->name);
 }
@@ -52,6 +55,7 @@ static const tl_impl_entry *find_node(const modes *x, tl_node_id n) {
   return e;
 }
 
+/* Returns true for NPU types that are matrix ops. */
 static bool is_cube(tl_sv type) {
   static const char *const types[] = {
 #define CUBE(type) type,
@@ -86,6 +90,7 @@ static int64_t number_of(const modes *x, tl_node_id n) {
   return hf32 ? hf32 : by_type ? by_type->mode->number : 0;
 }
 
+/* Warns about entries that fit no node. */
 static void warn_unused(const modes *x, const tl_impl_entry *entries, uint32_t n, const bool *used,
                         const char *what) {
   tl_buf names;
@@ -101,6 +106,7 @@ static void warn_unused(const modes *x, const tl_impl_entry *entries, uint32_t n
   tl_buf_release(&names);
 }
 
+/* Sets the attribute of each node that has a mode. */
 static tl_status mark_graph(tl_pass *p, const modes *x, const tl_graph *g) {
   TL_FOR_NODES(x->m, g, n) {
     int64_t number = number_of(x, n);

@@ -30,6 +30,7 @@ static tl_interval about(double low, double high) {
   return between(low < -3.4e38 ? -INFINITY : low, high > 3.4e38 ? INFINITY : high);
 }
 
+/* Returns the smallest interval that contains both. */
 static tl_interval join(tl_interval a, tl_interval b) {
   return between(fmin(a.low, b.low), fmax(a.high, b.high));
 }
@@ -38,6 +39,7 @@ static tl_interval join(tl_interval a, tl_interval b) {
  * finite number. */
 static double times(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
+/* Returns the interval of products: the extremes are products of ends. */
 static tl_interval multiply(tl_interval a, tl_interval b) {
   double ll = times(a.low, b.low), lh = times(a.low, b.high);
   double hl = times(a.high, b.low), hh = times(a.high, b.high);
@@ -51,6 +53,7 @@ static tl_interval divide(tl_interval a, tl_interval b) {
   return multiply(a, between(1 / b.high, 1 / b.low));
 }
 
+/* Returns the interval of magnitudes. */
 static tl_interval absolute(tl_interval x) {
   double low = x.low > 0 ? x.low : x.high < 0 ? -x.high : 0;
   return between(low, tl_interval_magnitude(&x));
@@ -103,6 +106,7 @@ static tl_interval sum(tl_interval x, double n, bool running) {
   return running ? join(about(x.low, x.high), y) : y;
 }
 
+/* Returns the interval of a sum of n products, plus a bias, by magnitudes. */
 static tl_interval product(const tl_interval *in, uint32_t count, double n) {
   double w = times(tl_interval_magnitude(&in[0]), tl_interval_magnitude(&in[1]));
   double b = count > 2 ? tl_interval_magnitude(&in[2]) : 0;
@@ -137,6 +141,7 @@ static tl_interval multiplied_and_added(const tl_interval *in, uint32_t count, b
                    : tl_interval_add(multiply(in[0], in[last ? 2 : 1]), in[last ? 1 : 2]);
 }
 
+/* Returns the interval of reductions other than sums, from the largest magnitude. */
 static tl_interval reduced(tl_range_kind kind, tl_interval x, double n) {
   double most = tl_interval_magnitude(&x);
   if (n < 1)
@@ -161,6 +166,7 @@ static tl_interval clip(const tl_interval *in, uint32_t n) {
   return y;
 }
 
+/* Returns the interval of kinds with two operands. */
 static tl_interval binary(tl_range_kind kind, tl_interval a, tl_interval b) {
   switch (kind) {
   case TL_RANGE_ADD: return tl_interval_add(a, b);
@@ -174,6 +180,7 @@ static tl_interval binary(tl_range_kind kind, tl_interval a, tl_interval b) {
   }
 }
 
+/* Returns the interval of kinds with one operand; the rest are reductions. */
 static tl_interval unary(tl_range_kind kind, double least, tl_interval x, double n) {
   switch (kind) {
   case TL_RANGE_SAME: return x;

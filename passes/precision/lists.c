@@ -9,6 +9,7 @@
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
+/* Returns the dtype of a tensor; NONE for other values. */
 static tl_dtype dtype_of(const tl_module *m, tl_value_id v) {
   const tl_type *t = tl_type_get(m, tl_value_type(m, v));
   return t->kind == TL_KIND_TENSOR ? (tl_dtype)t->dtype : TL_DTYPE_NONE;
@@ -303,6 +304,8 @@ bool tl_precision_customize(tl_precision_walk *w, const tl_precision_form *form)
 
 /* ---- signature and end ----------------------------------------------------------------------- */
 
+/* Returns true if an entry of --output-type is about v; an entry without a node is about all
+ * outputs. */
 static bool is_output_of(const tl_module *m, const tl_output_dtype *o, tl_value_id v) {
   tl_node_id p = tl_value_producer(m, v);
   if (o->node.n == 0)

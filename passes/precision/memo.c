@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small direct-mapped cache of judged ops (memo.h). */
+/* Keeps judged ops in a small direct-mapped cache (memo.h). */
 #include "passes/precision/memo.h"
 
 #include "support/hash.h"

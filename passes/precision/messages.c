@@ -213,6 +213,7 @@ typedef struct unused {
   uint32_t n;
 } unused;
 
+/* Counts an unused entry and keeps the first names. */
 static void add_unused(unused *u, tl_sv name) {
   if (u->n++ < MAX_NAMES)
     tl_buf_printf(&u->names, "%s'%.*s'", u->n > 1 ? ", " : "", TL_SV_ARG(name));

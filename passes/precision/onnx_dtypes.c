@@ -10,6 +10,7 @@
 #include "passes/edit/casts.h"
 #include "passes/edit/passes.h"
 
+/* State of the pass; `op` and `target` belong to the node that is widened. */
 typedef struct widening {
   tl_module *m;
   tl_cast_set casts;
@@ -51,6 +52,7 @@ static tl_dtype wider(tl_dtype a, tl_dtype b) {
   return a == TL_DTYPE_NONE ? b : TL_DTYPE_F32;
 }
 
+/* Returns true if the port has a type variable and d is f32, f16 or bf16. */
 static bool takes_float(const tl_op_port *port, tl_dtype d) {
   return port && port->var >= 0 && tl_dtype_is_ranked(d);
 }
@@ -137,6 +139,7 @@ static bool widen(widening *w, tl_node_id n) {
   return true;
 }
 
+/* Widens all mixed nodes. False if memory is out. */
 static bool widen_graphs(tl_pass *p, widening *w) {
   uint32_t n_graphs = w->m->graphs.n;
   for (uint32_t i = 0; i < n_graphs; i++) {

@@ -43,6 +43,7 @@ bool tl_precision_settle(const tl_options *given, bool off_chip, tl_precision_ow
   return true;
 }
 
+/* Returns true if an f32 tensor becomes a half. */
 static bool is_lowered(const tl_precision_slot *s) {
   return s->original == TL_DTYPE_F32 && (s->chosen == TL_DTYPE_F16 || s->chosen == TL_DTYPE_BF16);
 }
@@ -85,11 +86,13 @@ typedef struct strange {
   tl_value_id first;
 } strange;
 
+/* Counts v if it has the dtype bf16. */
 static void look_at(const tl_module *m, tl_value_id v, strange *s) {
   if (tl_type_dtype(m, tl_value_type(m, v)) == TL_DTYPE_BF16 && s->n++ == 0)
     s->first = v;
 }
 
+/* Looks at the inputs and results of all graphs. */
 static strange find_bf16(const tl_module *m) {
   strange s = {0, TL_NO_VALUE};
   for (uint32_t k = 0; k < m->graphs.n; k++) {

@@ -10,6 +10,7 @@
 #include "ir/options/precision_config.h"
 #include "ir/tensor_expr.h"
 
+/* Weights that are converted to f32 at a time. */
 enum { CHUNK = 1024 };
 
 /* Layout of weights in memory: `outer` blocks of reduce * inner * tail elements. All elements with
@@ -37,6 +38,7 @@ typedef struct reader {
 
 /* ---- layouts --------------------------------------------------------------------------------- */
 
+/* Returns the product of dims from..to. */
 static uint64_t product(const tl_type *t, int32_t from, int32_t to) {
   uint64_t n = 1;
   for (int32_t i = from; i < to; i++)
@@ -123,6 +125,8 @@ static void add_weights(reader *s, const float *w, size_t n) {
   }
 }
 
+/* Reads all weights in memory order, block by block, so that a mapped file is never copied as a
+ * whole. */
 static void read_weights(reader *s, const tl_tensor *t) {
   size_t size = tl_dtype_get((tl_dtype)t->dtype)->bits / 8u;
   tl_tensor_room room;

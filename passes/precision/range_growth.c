@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Growth of values: finds roots and squares in the graph and applies growth.h (range_growth.h). */
+/* Finds roots and squares in the graph and applies growth.h to each node (range_growth.h). */
 #include "passes/precision/range_growth.h"
 
 #include <math.h>

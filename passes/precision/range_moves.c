@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two sweeps find data movement between wide nodes (range_moves.h). Backward: values that a wide
- * node takes, directly or moved. Forward: those of them with a wide source. */
+/* Finds data movement between wide nodes in two sweeps (range_moves.h). Backward: values that a
+ * wide node takes, directly or moved. Forward: those of them with a wide source. */
 #include "passes/precision/range_moves.h"
 
 #include "ir/ops_gen.h"
@@ -18,6 +18,7 @@ static bool moves(const tl_module *m, tl_node_id n) {
          node->n_results && is_f32(m, node->results);
 }
 
+/* Backward sweep: marks what wide nodes take, through nodes that move data. */
 static void go_back(const tl_module *m, const tl_graph *g, const char *const *why, bool *taken) {
   for (tl_node_id n = g->last; n; n = tl_node_get(m, n)->previous) {
     const tl_node *node = tl_node_get(m, n);
@@ -43,6 +44,7 @@ static bool has_wide_source(const tl_module *m, tl_node_id n, const char *const 
   return false;
 }
 
+/* Forward sweep: a kept node is a wide source for the nodes behind it. */
 static void go_forward(const tl_module *m, const tl_graph *g, const char **why, const bool *taken) {
   TL_FOR_NODES(m, g, n) {
     const tl_node *node = tl_node_get(m, n);

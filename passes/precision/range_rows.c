@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of range_ops.tbl by op, and the flow of masks and epsilons (range_rows.h). */
+/* Returns rows of range_ops.tbl by op, and follows masks and epsilons through the graph
+ * (range_rows.h). */
 #include "passes/precision/range_rows.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sweep of the range policy: intervals, growth and reasons, node by node (ranges.h). */
+/* Sweeps over the graph for the range policy: intervals, growth and reasons, node by node
+ * (ranges.h). */
 #include "passes/precision/ranges.h"
 
 #include <math.h>
@@ -114,6 +115,7 @@ static bool constant_speaks(range_walk *w, tl_node_id n, uint32_t i, bool *mask)
   return true;
 }
 
+/* Returns the measured range of a value, found by its name; NULL if there is none. */
 static const tl_measured_range *measured(const range_walk *w, tl_value_id v) {
   uint32_t i;
   tl_symbol name = tl_value_get(w->m, v)->name;
@@ -338,6 +340,7 @@ static tl_interval attended(range_walk *w, tl_node_id n) {
   return tl_interval_apply(TL_RANGE_MEAN, 0, &y, 1, 0);
 }
 
+/* Returns the interval of an op by its kind, without the facts that depend on neighbours. */
 static tl_interval applied(range_walk *w, tl_node_id n, const tl_interval *in, uint32_t n_in,
                            double elements) {
   const tl_range_op *row = tl_range_op_of(w->m, n);
@@ -369,6 +372,7 @@ static tl_interval result_of(range_walk *w, tl_node_id n, const tl_interval *in,
   return y;
 }
 
+/* Returns true if an operand speaks against lowering n. *mask: an operand is a softmax mask. */
 static bool operand_speaks(range_walk *w, tl_node_id n, bool *mask) {
   const tl_node *node = tl_node_get(w->m, n);
   for (uint32_t i = 0; i < node->n_operands; i++) {
@@ -383,6 +387,7 @@ static bool operand_speaks(range_walk *w, tl_node_id n, bool *mask) {
   return false;
 }
 
+/* Returns true if a measured result exceeds the limit. */
 static bool result_was_measured(range_walk *w, tl_node_id n) {
   const tl_node *node = tl_node_get(w->m, n);
   for (uint32_t i = 0; i < node->n_results; i++)
@@ -391,6 +396,7 @@ static bool result_was_measured(range_walk *w, tl_node_id n) {
   return false;
 }
 
+/* Reads the constants that n takes, since growth needs the intervals of all of them. */
 static void read_constants(range_walk *w, tl_node_id n) {
   for (uint32_t i = 0; i < tl_node_get(w->m, n)->n_operands; i++) {
     tl_value_id v = tl_operand(w->m, n, i);
@@ -439,6 +445,7 @@ static bool node_speaks(range_walk *w, tl_node_id n, double elements, tl_growth 
          (wide && (depth_speaks(w, row, elements) || result_was_measured(w, n)));
 }
 
+/* Keeps w->text as the reason of node n. */
 static tl_status keep_text(range_walk *w, tl_node_id n) {
   tl_sv text = tl_sv_trim(tl_buf_view(&w->text));
   w->why[n] = tl_arena_copy(w->arena, text.p, text.n);
@@ -475,6 +482,8 @@ static tl_dtype low_of(const tl_precision_config *c) {
   return low == TL_DTYPE_BF16 ? low : TL_DTYPE_F16;
 }
 
+/* Sets measured ranges, visits all nodes in order, then keeps data movement between wide nodes
+ * wide. */
 static tl_status sweep(range_walk *w) {
   for (uint32_t i = 0; i < w->policy->n_measured; i++) {
     tl_symbol s = tl_symbol_find(&w->m->symbols, w->policy->measured[i].name);
@@ -498,6 +507,7 @@ static tl_status sweep(range_walk *w) {
   return tl_range_keep_moves(w->m, w->why, w->arena);
 }
 
+/* Allocates the tables and runs the analysis of wants. False if memory is out. */
 static bool prepare(range_walk *w) {
   uint32_t n_values = tl_module_value_end(w->m) + 1U;
   w->values = tl_arena_alloc(w->arena, n_values * sizeof *w->values);

@@ -2,6 +2,7 @@
 /* Applies the rules of modes and colours to one tensor (rules.h). */
 #include "passes/precision/rules.h"
 
+/* How a rule is named, for JSON and for people. */
 typedef struct rule_text {
   const char *name;
   const char *sentence;
@@ -85,6 +86,7 @@ static tl_precision_match allow_fp16(tl_judged_op *op, const tl_judged_tensor *t
   return found;
 }
 
+/* allow_fp32_to_bf16: keeps the dtype if possible, else widens, else narrows. */
 static tl_precision_match allow_bf16(const tl_judged_tensor *t, tl_columns *s, tl_dtype without) {
   return rise_or_reduce(s, t->col, t->original, without);
 }
@@ -138,6 +140,8 @@ static tl_precision_match gray(tl_judged_op *op, const tl_judged_tensor *t, tl_c
   return allow_fp16(op, t, s, without, op->cube && !op->kept, rule);
 }
 
+/* Mixed modes: black keeps the dtype, gray follows its producer, white takes a low dtype. forbid:
+ * the other low dtype must not be chosen. */
 static tl_precision_match by_colour(tl_judged_op *op, const tl_judged_tensor *t, tl_columns *s,
                                     tl_precision_mode mixed, bool forbid, tl_precision_rule *rule) {
   tl_dtype without = forbid ? forbidden(mixed, t->original) : TL_DTYPE_NONE;
@@ -174,11 +178,13 @@ static tl_precision_match hif8_white(const tl_judged_tensor *t, tl_columns *s) {
   return first_of(t, s, o, (const tl_dtype[]){TL_DTYPE_HIF8, second, TL_DTYPE_F32}, 3);
 }
 
+/* Black in hif8 modes: the dtype of the model, else f32. */
 static tl_precision_match hif8_black(const tl_judged_tensor *t, tl_columns *s, tl_dtype key) {
   return first_of(t, s, key, (const tl_dtype[]){key, TL_DTYPE_F32},
                   tl_dtype_is_ranked(key) ? 2 : 1);
 }
 
+/* Gray in hif8 modes: hif8 if the producer has it, else as black with the dtype of the producer. */
 static tl_precision_match hif8_gray(const tl_judged_tensor *t, tl_columns *s) {
   if (t->producer != TL_DTYPE_HIF8)
     return hif8_black(t, s, t->producer);
@@ -186,6 +192,7 @@ static tl_precision_match hif8_gray(const tl_judged_tensor *t, tl_columns *s) {
   return first_of(t, s, TL_DTYPE_HIF8, (const tl_dtype[]){TL_DTYPE_HIF8, second, TL_DTYPE_F32}, 3);
 }
 
+/* The mixed mode of hif8. Outputs of gray ops have no producer and are judged like black ones. */
 static tl_precision_match mix_hif8(const tl_judged_op *op, const tl_judged_tensor *t, tl_columns *s,
                                    tl_precision_rule *rule) {
   if (op->colour == TL_COLOUR_WHITE) {
@@ -202,6 +209,7 @@ static tl_precision_match mix_hif8(const tl_judged_op *op, const tl_judged_tenso
 
 /* ---- one tensor ------------------------------------------------------------------------------ */
 
+/* Applies the rule of the mode alone. */
 static tl_precision_match by_mode(tl_judged_op *op, const tl_judged_tensor *t, tl_columns *s,
                                   tl_precision_rule *rule) {
   tl_dtype o = t->original;

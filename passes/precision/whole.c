@@ -19,6 +19,7 @@ static bool takes_half(const tl_op_port *p, const tl_op *op, tl_dtype original) 
          (p && p->var >= 0 && (op->vars[p->var].dtypes & TL_DTYPE_BIT(TL_DTYPE_F16)));
 }
 
+/* Gives a float tensor f16. */
 static void lower(tl_precision_slot *s) {
   if (!tl_dtype_is_ranked((tl_dtype)s->original))
     return;
