@@ -224,11 +224,12 @@ typedef struct tl_node_count {
   uint8_t dtype;  /* that it is about */
 } tl_node_count;
 
-/* For messages to people: how the dtypes of the model suit the chip. */
+/* For messages to people: how the model suits the chip. */
 typedef struct tl_chip_fit {
   tl_node_count lowered; /* compute f32 in f16, since the chip has nothing wider; no mode asked */
   tl_node_count host;    /* have dtypes that no kernel of the AI cores takes, no f32, f16 or bf16
                             among them: integers, f64. AI CPUs have kernels of these */
+  uint32_t unmapped;     /* nodes of the NPU form that have none, as --allow-unmapped permits */
 } tl_chip_fit;
 
 /* A model has millions of these: what a field more costs is to be seen. */

@@ -115,7 +115,8 @@ tl_status tl_settings_set(tl_settings *s, tl_diag *d, tl_option_id id, const cha
   tl_sv text = tl_sv_trim(tl_sv_from(value));
   const tl_run_key *key = tl_run_key_of(id);
   bool may_be_empty = id == TL_OPTION_FUSION_SWITCH_FILE || id == TL_OPTION_PRECISION_MODE ||
-                      id == TL_OPTION_PRECISION_MODE_V2 || id == TL_OPTION_ACCELERATE_TRAIN_MODE;
+                      id == TL_OPTION_PRECISION_MODE_V2 || id == TL_OPTION_ACCELERATE_TRAIN_MODE ||
+                      id == TL_OPTION_INPUT_SHAPE || id == TL_OPTION_INPUT_SHAPE_RANGE;
   if (may_be_empty && text.n == 0) /* as good as not given */
     return TL_OK;
   const char *copy;

@@ -342,6 +342,7 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
   o->input_format = tl_settings_get(s, TL_OPTION_INPUT_FORMAT);
   o->external_weight = external_weight(tl_settings_get(s, TL_OPTION_EXTERNAL_WEIGHT)[0]);
   read_plain(s, o);
+  o->tell_unmapped = o->allow_unmapped;
   o->memory_order = strcmp(tl_settings_get(s, TL_OPTION_ORDER), "memory") == 0;
   o->deterministic = tl_settings_get(s, TL_OPTION_DETERMINISTIC)[0] == '1';
   if (s->value[TL_OPTION_SOC_VERSION])

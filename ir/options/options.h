@@ -103,6 +103,7 @@ typedef struct tl_options {
   const tl_carried_option *carried;
   uint32_t n_carried;
   uint64_t device_memory;         /* bytes; 0: not known */
+  bool tell_unmapped;             /* warn about nodes that allow_unmapped lets pass */
   bool memory_order;              /* order nodes for less memory, see --order */
   bool deterministic;             /* kernels that add up in one order, where there are such */
   const tl_fusion_config *fusion; /* which fusion passes are on; NULL: the defaults */

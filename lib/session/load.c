@@ -2,6 +2,7 @@
 /* Loads models: finds the format, reads the graph, then what belongs to the model beside it. */
 #include "frontend/config/bucket_library.h"
 #include "frontend/config/train_spec.h"
+#include "frontend/onnx/foreign.h"
 #include "frontend/onnx/load.h"
 #include "ir/text/parse.h"
 #include "ir/verify/verify.h"
@@ -27,14 +28,22 @@ static bool looks_like_text(const tl_session *s, const tl_file *f) {
   return c == '\n' || c == '\r' || c == '\t' || (c >= 0x20 && c < 0x7f);
 }
 
+/* Refuses files of other frameworks and the like. What is called .tir is textual IR. */
+static tl_status check_kind(const tl_session *s, const tl_file *f) {
+  return tl_sv_ends_with(tl_sv_from(f->path), ".tir")
+             ? TL_OK
+             : tl_foreign_check(s->diag, f->path, f->data, f->size);
+}
+
 /* Opens a file if it is text; else *f is NULL. The caller closes *f. */
 static tl_status open_text(const tl_session *s, const char *path, tl_file **f) {
   TL_TRY(tl_file_open(s->diag, path, TL_FILE_MAP, f));
-  if (looks_like_text(s, *f))
+  tl_status status = check_kind(s, *f);
+  if (status == TL_OK && looks_like_text(s, *f))
     return TL_OK;
   tl_file_close(*f);
   *f = NULL;
-  return TL_OK;
+  return status;
 }
 
 static tl_sv text_of(const tl_file *f) { return (tl_sv){(const char *)f->data, (size_t)f->size}; }
@@ -71,12 +80,14 @@ static tl_status load_stream(const tl_session *s, tl_module **out) {
   tl_file *f;
   tl_onnx_load_options o = onnx_options(s);
   TL_TRY(tl_file_open(s->diag, "-", TL_FILE_READ, &f));
-  if (looks_like_text(s, f)) {
-    tl_status status = parse(s, "-", text_of(f), out);
+  tl_status status = check_kind(s, f);
+  if (status == TL_OK && looks_like_text(s, f)) {
+    status = parse(s, "-", text_of(f), out);
     tl_file_close(f);
     return status;
   }
-  tl_status status = tl_onnx_load_bytes(s->diag, "-", f->data, (size_t)f->size, &o, out);
+  if (status == TL_OK)
+    status = tl_onnx_load_bytes(s->diag, "-", f->data, (size_t)f->size, &o, out);
   if (status != TL_OK) {
     tl_file_close(f);
     return status;
@@ -182,6 +193,7 @@ tl_status tl_session_load_bytes(const tl_session *s, const char *name, tl_sv byt
                                 tl_module **out) {
   tl_onnx_load_options o = onnx_options(s);
   *out = NULL;
+  TL_TRY(tl_foreign_check(s->diag, name, bytes.p, bytes.n));
   TL_TRY(tl_onnx_load_bytes(s->diag, name, bytes.p, bytes.n, &o, out));
   return complete(s, name, bytes, out);
 }

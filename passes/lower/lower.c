@@ -381,6 +381,8 @@ static tl_status lower_module(lowering *l) {
     status = check_edges(l);
     if (l->unmapped.n)
       status = tl_unmapped_report(&l->unmapped, l->m);
+  } else if (status == TL_OK && l->pass->options->tell_unmapped) {
+    status = tl_unmapped_warn(&l->unmapped, l->m);
   }
   attr_vec_release(&attrs);
   return status;

@@ -46,13 +46,34 @@ static void describe(tl_buf *out, tl_module *m, const tl_unmapped_group *g) {
     tl_buf_printf(out, "; %s", advice_of(m, g->op));
 }
 
+static void describe_all(tl_buf *out, const tl_unmapped_vec *list, tl_module *m) {
+  tl_buf_init(out);
+  for (uint32_t i = 0; i < list->n; i++) {
+    tl_buf_add_z(out, i ? "; " : "");
+    describe(out, m, &list->at[i]);
+  }
+}
+
+tl_status tl_unmapped_warn(const tl_unmapped_vec *list, tl_module *m) {
+  tl_buf text;
+  describe_all(&text, list, m);
+  m->chip_fit.unmapped = 0;
+  for (uint32_t i = 0; i < list->n; i++)
+    m->chip_fit.unmapped += list->at[i].count;
+  if (list->n && !text.failed)
+    tl_warn_code(m->diag, "W_UNMAPPED", TL_AT_FILE(m->path),
+                 "%u op type%s without an NPU form %s as %s: %s"
+                 "\va file with them is for inspection: atc refuses them",
+                 list->n, list->n == 1 ? "" : "s", list->n == 1 ? "stays" : "stay",
+                 list->n == 1 ? "it is" : "they are", text.p);
+  tl_status status = text.failed ? tl_no_memory(m) : TL_OK;
+  tl_buf_release(&text);
+  return status;
+}
+
 tl_status tl_unmapped_report(const tl_unmapped_vec *list, tl_module *m) {
   tl_buf text;
-  tl_buf_init(&text);
-  for (uint32_t i = 0; i < list->n; i++) {
-    tl_buf_add_z(&text, i ? "; " : "");
-    describe(&text, m, &list->at[i]);
-  }
+  describe_all(&text, list, m);
   tl_status status = text.failed
                          ? tl_no_memory(m)
                          : tl_fail_code(m->diag, TL_UNSUPPORTED, "E10501", TL_AT_FILE(m->path),

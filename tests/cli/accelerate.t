@@ -78,6 +78,7 @@ $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step|0.2' --observ
 > low: m.tir
 >   nodes    12 -> 11, 15 for the NPU
 >   weights  4 constants, 8.1 KiB
+>   chip     Ascend910B1, since --soc-version names none
 >   dtypes   allow_mix_precision_fp16: f16 in white ops and in gray ops that follow them
 >   device   weights 8.0 KiB, inputs 8.1 KiB, outputs 76 bytes, activations 8.0 KiB
 >   wrote    m.low.air (22.6 KiB)
@@ -88,6 +89,7 @@ $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step|0.2' --observ
 > high: m.tir
 >   nodes    12 -> 11, 16 for the NPU
 >   weights  4 constants, 8.1 KiB
+>   chip     Ascend910B1, since --soc-version names none
 >   dtypes   allow_fp32_to_fp16: f16 where an op has no other dtype, and in matrix ops
 >   device   weights 8.0 KiB, inputs 8.1 KiB, outputs 76 bytes, activations 8.1 KiB
 >   wrote    m.high.air (23.4 KiB)

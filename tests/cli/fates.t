@@ -35,7 +35,7 @@ $ tailor convert m.onnx -o m.air --dry-run --ge.oo.level=O1 --ge.oo.constantFold
 ! options are valid: m.onnx -> m.air (air); 2 recorded for the device compiler
 # Another tool's business.
 $ tailor convert m.onnx -o m.air --dry-run --auto_tune_mode=RL,GA --singleop=x
-! tailor: error: --auto-tune-mode: not supported here: atc dropped it too; leave it out [E10055]
+! tailor: error: --auto-tune-mode: not supported here: atc dropped it too, and AOE tunes now: leave the option out, and give the model to 'aoe --job_type=2', whose results atc finds by itself [E10055]
 ! tailor: error: --singleop: not supported here: they hold no graph to convert [E10055]
 ? 3
 $ tailor convert m.onnx -o m.air --dry-run --framework=3

@@ -60,7 +60,7 @@ $ tailor convert m.onnx -o m.air --rewrite-limit=-1
 ? 1
 $ tailor convert m.onnx other.onnx -o m.air
 ! tailor: error: stray argument 'other.onnx'
-!   hint: write --name=value without blanks around '=', and quote values that contain ';' or blanks
+!   hint: one model is read at a time; outputs are named with -o: -o other.onnx
 ? 1
 $ tailor convert --model=m.onnx --output= m --soc_version= Ascend310
 ! tailor: error: --output: the value is empty [E10054]

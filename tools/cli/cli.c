@@ -275,7 +275,15 @@ static tl_status take_word(tl_cli *cli, const char *arg) {
     cli->word2 = arg;
     return TL_OK;
   }
-  if (cli->word || tl_cli_has(cli, TL_OPTION_MODEL) || cli->command->bit == TL_COMMAND_PASSES)
+  bool named = cli->word || tl_cli_has(cli, TL_OPTION_MODEL);
+  tl_format format;
+  if (named && cli->command->bit & (TL_COMMAND_CONVERT | TL_COMMAND_OPT) &&
+      tl_format_of_path(arg, &format))
+    return tl_fail(
+        &cli->diag, TL_INVALID_ARGUMENT, nowhere,
+        "stray argument '%s'\vone model is read at a time; outputs are named with -o: -o %s", arg,
+        arg);
+  if (named || cli->command->bit == TL_COMMAND_PASSES)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, nowhere,
                    "stray argument '%s'\vwrite --name=value without blanks around '=', and quote "
                    "values that contain ';' or blanks",

@@ -22,6 +22,18 @@ static tl_status append_suffix(tl_cli *cli, tl_output *o) {
   return TL_OK;
 }
 
+/* An offline model is what atc makes of an AIR file. */
+static tl_status fail_offline(tl_cli *cli, tl_sv path) {
+  const char *soc = cli->settings.options.soc_version;
+  return tl_fail(
+      &cli->diag, TL_UNSUPPORTED, tl_at_option(&cli->settings, TL_OPTION_OUTPUT),
+      "'%.*s' is an offline model, which takes two steps: Tailor writes AIR, and atc "
+      "compiles it\vwrite -o %.*s.air here, then run: atc --framework=1 --model=%.*s.air "
+      "--output=%.*s --soc_version=%s --precision_mode=must_keep_origin_dtype",
+      TL_SV_ARG(path), (int)path.n - 3, path.p, (int)path.n - 3, path.p, (int)path.n - 3, path.p,
+      soc ? soc : "Ascend910B1");
+}
+
 /* Settles name and format of one -o: --emit wins over the suffix, and the suffix over the
  * fallback. */
 static tl_status plan_one(tl_cli *cli, const char *path, tl_format fallback, tl_output *o) {
@@ -34,6 +46,8 @@ static tl_status plan_one(tl_cli *cli, const char *path, tl_format fallback, tl_
   bool is_stream = strcmp(path, "-") == 0;
   if (*emit || tl_format_of_path(path, &o->format) || is_stream)
     return TL_OK;
+  if (tl_sv_ends_with(tl_sv_from(path), ".om"))
+    return fail_offline(cli, tl_sv_from(path));
   return fallback == TL_FORMAT_AIR ? append_suffix(cli, o) : TL_OK;
 }
 

@@ -284,6 +284,8 @@ void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const
   add_kernels(out, &s->kernels);
   if (tl_cli_has(cli, TL_OPTION_NUMERICS))
     tl_buf_printf(out, "  numerics %s\n", tl_cli_get(cli, TL_OPTION_NUMERICS));
+  if (s->nodes_npu && !cli->settings.options.soc_version)
+    tl_buf_printf(out, "  chip     %s, since --soc-version names none\n", chip_name(cli));
   add_precision(cli, m, out);
   add_device(cli, m, s, out);
   add_costs(out, s);
@@ -307,6 +309,12 @@ void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const
   const char *air = find_air(v);
   if (!air)
     return;
+  if (m->chip_fit.unmapped) {
+    tl_buf_printf(out, "%s is for inspection: %u node%s without an NPU form, and atc refuses %s\n",
+                  air, m->chip_fit.unmapped, m->chip_fit.unmapped == 1 ? " is" : "s are",
+                  m->chip_fit.unmapped == 1 ? "it" : "them");
+    return;
+  }
   tl_buf_add_z(out, "go on with:\n  ");
   add_atc_call(cli, air, out);
   tl_buf_add_char(out, '\n');
@@ -426,7 +434,9 @@ void tl_summary_json(tl_cli *cli, const tl_module *m, const tl_summary *s, const
   json_carried(w, &cli->settings.options);
   tl_put_end(w);
   const char *air = find_air(v);
-  if (air) {
+  if (s->nodes_npu)
+    tl_member_u64(w, "unmapped", m->chip_fit.unmapped);
+  if (air && !m->chip_fit.unmapped) {
     tl_buf call;
     tl_buf_init(&call);
     add_atc_call(cli, air, &call);

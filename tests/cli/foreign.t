@@ -1,0 +1,144 @@
+# Files that are no ONNX models are named, with what to do.
+$ printf 'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n' >m.onnx; tailor convert m.onnx -o m.air
+! m.onnx: error: this is a Git LFS pointer, which stands for a file that was not downloaded
+!   hint: run 'git lfs pull' in the repository that it is from
+? 2
+$ printf '\n<!DOCTYPE html>\n<html><body>404</body></html>\n' >m.onnx; tailor convert m.onnx -o m.air
+! m.onnx: error: this is a web page
+!   hint: download the file itself; a login or an error page may have come instead
+? 2
+$ printf '{"layers": []}\n' >m.onnx; tailor convert m.onnx -o m.air
+! m.onnx: error: this is JSON text
+!   hint: name the model; files of options belong behind their option, such as --fusion-switch-file or --run-config
+? 2
+$ printf '\357\273\277{"layers": []}\n' >m.json; tailor info m.json
+! m.json: error: this is JSON text
+!   hint: name the model; files of options belong behind their option, such as --fusion-switch-file or --run-config
+? 2
+$ printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%y = Relu(%%x)\n}\n' >m.tir; gzip -c m.tir >m.onnx; tailor info m.onnx
+! m.onnx: error: this is a gzip archive
+!   hint: unpack it with 'gunzip' or 'tar xzf'
+? 2
+$ printf '\0\0\0\0TFL3\0\0\0\0' >m.tflite; tailor info m.tflite
+! m.tflite: error: this is a TFLite model
+!   hint: convert it: python -m tf2onnx.convert --tflite FILE --output model.onnx
+? 2
+$ printf '\211HDF\r\n\032\n\0\0\0\0' >m.h5; tailor info m.h5
+! m.h5: error: this is an HDF5 file, as Keras writes models and weights
+!   hint: load it in Keras, save it as a SavedModel, and convert that: python -m tf2onnx.convert --saved-model FOLDER --output model.onnx
+? 2
+$ printf 'IMOD\0\1\0\0\1\0\0\0' >m.om; tailor run m.om
+! m.om: error: this is an offline model (.om), which is compiled already
+!   hint: give Tailor the ONNX model that it was made from
+? 2
+$ /usr/bin/python3 -c 'import zipfile; zipfile.ZipFile("m.pt", "w").writestr("archive/data.pkl", "x")'; tailor verify m.pt m.onnx
+! m.pt: error: this is a PyTorch file
+!   hint: export the model: torch.onnx.export(model, example_inputs, 'model.onnx')
+? 2
+$ /usr/bin/python3 -c 'import zipfile; zipfile.ZipFile("m.keras", "w").writestr("config.json", "x")'; tailor info m.keras
+! m.keras: error: this is a Keras model (.keras)
+!   hint: load it in Keras and export it: model.export('model.onnx', format='onnx')
+? 2
+$ /usr/bin/python3 -c 'import zipfile; zipfile.ZipFile("m.zip", "w").writestr("readme", "x")'; tailor info m.zip
+! m.zip: error: this is a zip archive
+!   hint: unpack it with 'unzip'
+? 2
+$ /usr/bin/python3 -c 'import pickle; pickle.dump({"w": 1}, open("m.pkl", "wb"), protocol=2)'; tailor info m.pkl
+! m.pkl: error: this is a Python pickle, such as an older PyTorch checkpoint
+!   hint: load it in PyTorch and export the model: torch.onnx.export(model, example_inputs, 'model.onnx')
+? 2
+$ /usr/bin/python3 -c 'import json, struct; h = json.dumps({"w": {"dtype": "F32"}}).encode(); open("m.safetensors", "wb").write(struct.pack("<Q", len(h)) + h)'; tailor info m.safetensors
+! m.safetensors: error: this is a safetensors file, which holds weights without a graph
+!   hint: load the weights into their model and export that: torch.onnx.export(model, example_inputs, 'model.onnx')
+? 2
+$ printf 'name: "LeNet"\n# data\nlayer {\n  name: "data"\n}\n' >m.prototxt; tailor info m.prototxt
+! m.prototxt: error: this is a Caffe model
+!   hint: 'atc --framework=0 --model=FILE.prototxt --weight=FILE.caffemodel' reads it without Tailor; or convert it to ONNX
+? 2
+$ printf 'node {\n  name: "x"\n  op: "Placeholder"\n}\n' >m.pbtxt; tailor info m.pbtxt
+! m.pbtxt: error: this is a TensorFlow graph (GraphDef)
+!   hint: convert it: python -m tf2onnx.convert --graphdef FILE --inputs NAME:0 --outputs NAME:0 --output model.onnx; 'atc --framework=3' reads it without Tailor
+? 2
+$ printf 'ir_version: 8\ngraph {\n  name: "g"\n}\n' >m.txt; tailor info m.txt
+! m.txt: error: this is protobuf text
+!   hint: write it as binary, in Python: onnx.save(google.protobuf.text_format.Parse(open(FILE).read(), onnx.ModelProto()), 'model.onnx')
+? 2
+$ printf '<\n  ir_version: 8,\n  opset_import: ["" : 21]\n>\nagraph (float[N] x) => (float[N] y) { y = Relu(x) }\n' >m.onnx; tailor info m.onnx
+! m.onnx: error: this is a model in ONNX's textual syntax
+!   hint: write it as binary, in Python: onnx.save(onnx.parser.parse_model(open(FILE).read()), 'model.onnx')
+? 2
+$ printf '<?xml version="1.0"?>\n<net name="m" version="11">\n' >m.xml; tailor info m.xml
+! m.xml: error: this is an OpenVINO model, or another XML file
+!   hint: start from the model that it was made from
+? 2
+# protobuf: what the outermost fields are. GraphDef {node {name: "x" op: "Relu"} versions {}},
+# SavedModel {saved_model_schema_version: 1 meta_graphs {meta_info_def {}}},
+# NetParameter {name: "n" layer {}}, ProgramDesc {blocks {idx: 0 parent_idx: 0}},
+# ModelProto of MindSpore {ir_version: "1" producer_name: "M" graph {}}, TensorProto {dims: 2
+# data_type: 1}
+$ printf '\012\011\012\001x\022\004Relu\042\000' >m.pb; tailor info m.pb
+! m.pb: error: this is a TensorFlow graph (GraphDef)
+!   hint: convert it: python -m tf2onnx.convert --graphdef FILE --inputs NAME:0 --outputs NAME:0 --output model.onnx; 'atc --framework=3' reads it without Tailor
+? 2
+$ printf '\010\001\022\004\012\002\052\000' >saved_model.pb; tailor info saved_model.pb
+! saved_model.pb: error: this is a TensorFlow SavedModel
+!   hint: convert its folder: python -m tf2onnx.convert --saved-model FOLDER --output model.onnx
+? 2
+$ printf '\012\001n\242\006\002\012\000' >m.caffemodel; tailor info m.caffemodel
+! m.caffemodel: error: this is a Caffe model
+!   hint: 'atc --framework=0 --model=FILE.prototxt --weight=FILE.caffemodel' reads it without Tailor; or convert it to ONNX
+? 2
+$ printf '\012\004\010\000\020\000' >m.pdmodel; tailor info m.pdmodel
+! m.pdmodel: error: this is a PaddlePaddle model
+!   hint: convert it: paddle2onnx --model_dir FOLDER --model_filename FILE --params_filename FILE --save_file model.onnx
+? 2
+$ printf '\012\0011\022\001M\072\002\012\000' >m.mindir; tailor info m.mindir
+! m.mindir: error: this is a MindIR model
+!   hint: export it from MindSpore with file_format='ONNX'
+? 2
+$ printf '\010\002\020\001' >m.pb; tailor info m.pb
+! m.pb: error: this is a tensor (TensorProto), not a model
+!   hint: values of inputs are given by 'run --input NAME=FILE', or with a folder of them
+? 2
+$ tailor convert m.tir -o m.air --summary=none; tailor convert m.air -o n.air
+! m.air: error: this is an AIR model, which is what Tailor writes
+!   hint: 'atc --framework=1 --model=FILE' goes on with it; to convert again, start from the ONNX model
+? 2
+$ cp m.air m.onnx; tailor convert m.onnx -o n.air
+! m.onnx: error: this is an AIR model, which is what Tailor writes
+!   hint: 'atc --framework=1 --model=FILE' goes on with it; to convert again, start from the ONNX model
+? 2
+$ tailor run m.tir -o . --format npy >log; tailor info output_0.npy
+! output_0.npy: error: this is a NumPy array
+!   hint: values of inputs are given by 'run --input NAME=FILE'
+? 2
+# from standard input
+$ gzip -c m.tir | tailor info -
+! -: error: this is a gzip archive
+!   hint: unpack it with 'gunzip' or 'tar xzf'
+? 2
+# near misses: textual IR without its suffix, a model in a file of any name, garbage
+$ cp m.tir m; tailor opt m -o -
+> graph @g(%x: f32[2]) -> (%y) {
+>   %y = Relu(%x) : f32[2]
+> }
+$ printf 'module {\n  ir_version 8\n}\n\n' | cat - m.tir | tailor opt - -o - | head -2
+> module {
+>   ir_version 8
+$ tailor opt m.tir -o m.onnx -q; cp m.onnx m.pb; tailor info m.pb | grep opset
+> opset    21 in the file; now ai.onnx 21
+$ head -c 40 m.onnx >cut.onnx; tailor info cut.onnx
+! cut.onnx: error: malformed ModelProto (at byte 4)
+!   hint: the file is damaged, truncated, or not an ONNX model
+? 2
+$ printf '\012\377' >m.onnx; tailor info m.onnx
+! m.onnx: error: malformed ModelProto (at byte 2)
+!   hint: the file is damaged, truncated, or not an ONNX model
+? 2
+$ printf 'some words\n' >m.onnx; tailor info m.onnx
+! m.onnx: error: malformed ModelProto (at byte 1)
+!   hint: the file is damaged, truncated, or not an ONNX model
+? 2
+$ : >m.onnx; tailor info m.onnx
+! m.onnx: error: the file is empty
+? 2

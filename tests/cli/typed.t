@@ -1,0 +1,81 @@
+# What people type, and what it is answered with.
+$ printf 'graph @g(%%x: f32[n,4]) -> (%%y) {\n  %%y = Relu(%%x)\n}\n' >m.tir
+$ printf 'graph @g(%%x: f32[n,4]) -> (%%z) {\n  %%y = Relu(%%x)\n  %%z = com.acme::Fake(%%y) {k=1}\n}\n' >u.tir
+# an empty shape, as scripts leave it, is as good as none
+$ tailor convert m.tir -o m.air --dry-run --input_shape=
+! options are valid: m.tir -> m.air (air); 0 recorded for the device compiler
+$ tailor convert m.tir -o m.air --dry-run --input_shape= --input-shape-range='x:[1~4,4]'
+! options are valid: m.tir -> m.air (air); 1 recorded for the device compiler
+$ tailor convert m.tir -o m.air --dry-run --input_shape=" "
+! options are valid: m.tir -> m.air (air); 0 recorded for the device compiler
+$ tailor convert m.tir -o m.air --dry-run --out-nodes=
+! tailor: error: --out-nodes: the value is empty [E10054]
+!   hint: write --out-nodes=VALUE without blanks around '=', and quote values that contain ';' or blanks
+? 1
+# an offline model takes two steps
+$ tailor convert m.tir -o out/net.om
+! tailor: error: --output: 'out/net.om' is an offline model, which takes two steps: Tailor writes AIR, and atc compiles it
+!   hint: write -o out/net.air here, then run: atc --framework=1 --model=out/net.air --output=out/net --soc_version=Ascend910B1 --precision_mode=must_keep_origin_dtype
+? 3
+$ tailor convert m.tir --output=net.om --soc_version=Ascend310P3
+! tailor: error: --output: 'net.om' is an offline model, which takes two steps: Tailor writes AIR, and atc compiles it
+!   hint: write -o net.air here, then run: atc --framework=1 --model=net.air --output=net --soc_version=Ascend310P3 --precision_mode=must_keep_origin_dtype
+? 3
+$ tailor convert m.tir -o net.om --emit air --summary=none; ls net.om
+> net.om
+$ tailor convert m.tir -o net.omx --summary=none; ls net.omx.air
+> net.omx.air
+# the output named without -o
+$ tailor convert m.tir m.air
+! tailor: error: stray argument 'm.air'
+!   hint: one model is read at a time; outputs are named with -o: -o m.air
+? 1
+$ tailor convert --model=m.tir m.onnx
+! tailor: error: stray argument 'm.onnx'
+!   hint: one model is read at a time; outputs are named with -o: -o m.onnx
+? 1
+$ tailor opt m.tir n.tir
+! tailor: error: stray argument 'n.tir'
+!   hint: one model is read at a time; outputs are named with -o: -o n.tir
+? 1
+$ tailor convert m.tir n
+! tailor: error: stray argument 'n'
+!   hint: write --name=value without blanks around '=', and quote values that contain ';' or blanks
+? 1
+$ tailor info m.tir n.air
+! tailor: error: stray argument 'n.air'
+!   hint: write --name=value without blanks around '=', and quote values that contain ';' or blanks
+? 1
+# the chip that was taken, if none was named
+$ tailor convert m.tir -o m.air 2>&1 | grep -e chip -e atc
+>   chip     Ascend910B1, since --soc-version names none
+>   atc --framework=1 --model=m.air --output=m --soc_version=Ascend910B1 --precision_mode=must_keep_origin_dtype
+$ tailor convert m.tir -o m.air --soc-version=Ascend310P3 2>&1 | grep -e chip -e atc
+>   atc --framework=1 --model=m.air --output=m --soc_version=Ascend310P3 --precision_mode=must_keep_origin_dtype
+$ tailor convert m.tir -o m.onnx 2>&1 | grep -e chip -e atc
+? 1
+# a file for inspection is not for atc
+$ tailor convert u.tir -o u.air
+! u.tir: error: 1 op type has no NPU form: com.acme::Fake x1 ('Fake->z'): has no NPU form [E10501]
+!   hint: --allow-unmapped writes them under their ONNX names; 'tailor ops NAME' shows what an op needs, 'tailor explain MODEL --expand' why no expansion matches
+? 3
+$ tailor convert u.tir -o u.air --allow-unmapped 2>&1 | grep -v -e time -e memory -e pass -e device -e in.all
+> u.tir: warning: 1 op type without an NPU form stays as it is: com.acme::Fake x1 ('Fake->z'): has no NPU form [W_UNMAPPED]
+>   hint: a file with them is for inspection: atc refuses them
+> u.tir
+>   nodes    2 -> 2, 2 for the NPU
+>   weights  0 constants, 0 bytes
+>   chip     Ascend910B1, since --soc-version names none
+>   dtypes   the model's own
+>   wrote    u.air (2.3 KiB)
+> u.air is for inspection: 1 node is without an NPU form, and atc refuses it
+$ tailor convert u.tir -o u.air --allow-unmapped --summary=json 2>&1 | grep -o -e '"unmapped": 1' -e '"next"' -e W_UNMAPPED
+> W_UNMAPPED
+> "unmapped": 1
+$ tailor convert m.tir -o m.air --allow-unmapped --summary=json 2>&1 | grep -o -e '"unmapped": 0' -e '"next"' -e W_UNMAPPED
+> "unmapped": 0
+> "next"
+$ tailor convert u.tir -o u.onnx --allow-unmapped --summary=none
+$ tailor convert m.tir -o m.air --dry-run --auto_tune_mode="RL,GA"
+! tailor: error: --auto-tune-mode: not supported here: atc dropped it too, and AOE tunes now: leave the option out, and give the model to 'aoe --job_type=2', whose results atc finds by itself [E10055]
+? 3
