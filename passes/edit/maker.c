@@ -4,6 +4,7 @@
 
 #include "ir/host.h"
 #include "ir/infer/infer.h"
+#include "ir/marks.h"
 #include "ir/ops_gen.h"
 #include "passes/edit/values.h"
 #include "support/assert.h"
@@ -75,6 +76,8 @@ tl_value_id tl_make_node(tl_maker *k, const tl_node_spec *wanted) {
     return no_memory(k);
   tl_node_get(k->m, n)->scope = tl_node_get(k->m, k->like)->scope;
   tl_node_get(k->m, n)->stream = k->like ? tl_node_get(k->m, k->like)->stream : -1;
+  if (k->mark && !tl_node_put_mark(k->m, n, k->mark))
+    return no_memory(k);
   return tl_maker_infer(k, n) ? tl_result(k->m, n, 0) : TL_NO_VALUE;
 }
 
@@ -151,6 +154,22 @@ tl_value_id tl_make_as(tl_maker *k, tl_value_id x, tl_dtype dtype) {
 tl_value_id tl_make_cast(tl_maker *k, tl_value_id x, tl_dtype dtype) {
   return tl_make_with(k, TL_OP_Cast, x, TL_NO_VALUE,
                       tl_attr_int(TL_SYM_to, tl_dtype_get(dtype)->onnx));
+}
+
+tl_value_id tl_make_concat(tl_maker *k, const tl_value_id *at, uint32_t n, int64_t axis) {
+  return tl_make_list(k, TL_OP_Concat, at, n, tl_attr_int(TL_SYM_axis, axis));
+}
+
+tl_value_id tl_make_reshape(tl_maker *k, tl_value_id x, const int64_t *dims, uint32_t n) {
+  return tl_make(k, TL_OP_Reshape, x, tl_make_ints(k, dims, n), TL_NO_VALUE);
+}
+
+tl_value_id tl_make_sequence(tl_maker *k, const tl_value_id *at, uint32_t n) {
+  return tl_make_list(k, TL_OP_SequenceConstruct, at, n, (tl_attr){.kind = TL_ATTR_NONE});
+}
+
+tl_value_id tl_make_identity(tl_maker *k, tl_value_id x) {
+  return tl_make(k, TL_OP_Identity, x, TL_NO_VALUE, TL_NO_VALUE);
 }
 
 tl_value_id tl_make_unsqueeze(tl_maker *k, tl_value_id x, int64_t axis) {

@@ -16,6 +16,7 @@ typedef struct tl_maker {
   tl_node_id before; /* new nodes are inserted before it; TL_NO_NODE: appended to the graph */
   tl_node_id like;   /* new nodes take over its scope and stream; TL_NO_NODE: none */
   tl_symbol base;    /* prefix of new names: the first named result of `like` */
+  const char *mark;  /* put on each new node (ir/marks.h); NULL: none */
   bool no_memory;
   bool clash; /* shapes or dtypes of new nodes contradict each other; not reported */
 } tl_maker;
@@ -55,6 +56,15 @@ tl_value_id tl_make_constant(tl_maker *k, tl_tensor_id tensor, const char *name)
 tl_value_id tl_make_as(tl_maker *k, tl_value_id x, tl_dtype dtype);
 /* Casts x to a dtype, whatever it has. */
 tl_value_id tl_make_cast(tl_maker *k, tl_value_id x, tl_dtype dtype);
+/* Joins n tensors along an axis. */
+tl_value_id tl_make_concat(tl_maker *k, const tl_value_id *at, uint32_t n, int64_t axis);
+/* Gives x the shape dims[0..n); -1 is the rest. */
+tl_value_id tl_make_reshape(tl_maker *k, tl_value_id x, const int64_t *dims, uint32_t n);
+/* Makes a list of n tensors. */
+tl_value_id tl_make_sequence(tl_maker *k, const tl_value_id *at, uint32_t n);
+/* Makes another value that equals x, where x itself cannot stand: an output has a name of its own,
+ * and a body gives no value twice. */
+tl_value_id tl_make_identity(tl_maker *k, tl_value_id x);
 /* Inserts a dim of size 1 at axis. */
 tl_value_id tl_make_unsqueeze(tl_maker *k, tl_value_id x, int64_t axis);
 /* Removes the dim at axis, which has size 1. */

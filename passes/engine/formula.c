@@ -2,6 +2,8 @@
 /* Makes the nodes of formulas by a maker (formula.h). */
 #include "passes/engine/formula.h"
 
+#include <math.h>
+
 #include "passes/engine/rule_values.h"
 #include "support/assert.h"
 
@@ -100,8 +102,12 @@ static tl_value_id make_constant(const tl_formula *f, tl_match *match, const tl_
   tl_module *m = f->k->m;
   tl_rv v = tl_rule_eval(match, o->expr);
   tl_tensor_id t = TL_NO_TENSOR;
-  bool fits = v.kind != TL_RV_NONE &&
-              tl_rv_tensor(m, match->scratch, v, constant_dtype(f, match, p, o), &t);
+  tl_dtype d = constant_dtype(f, match, p, o);
+  if (v.kind == TL_RV_FLOAT && !tl_dtype_is_float(d)) { /* counts are given as numbers, too */
+    TL_ASSERT(fabs(v.f) <= INT32_MAX && v.f == floor(v.f));
+    v = (tl_rv){.kind = TL_RV_INT, .i = (int64_t)v.f};
+  }
+  bool fits = v.kind != TL_RV_NONE && tl_rv_tensor(m, match->scratch, v, d, &t);
   TL_ASSERT(fits);
   f->k->clash = f->k->clash || !fits;
   return tl_make_constant(f->k, t, "const");
@@ -168,4 +174,13 @@ void tl_formula_make(tl_formula *f) {
     f->out[i] = f->made[f->rule->match->results[i]];
     TL_ASSERT(f->out[i]);
   }
+}
+
+tl_value_id tl_make_formula(tl_ruleset *set, tl_maker *k, const char *name, const tl_value_id *in,
+                            uint32_t n) {
+  tl_formula f = {.set = set, .k = k, .name = name};
+  TL_ASSERT(n <= TL_FORMULA_OPERANDS);
+  memcpy(f.in, in, n * sizeof *in);
+  tl_formula_make(&f);
+  return f.out[0];
 }

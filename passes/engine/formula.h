@@ -42,5 +42,8 @@ void tl_formula_make_early(tl_formula *f);
 /* Makes all nodes, or those that tl_formula_make_early left, and fills f->out. On failure, which
  * the maker keeps, results are TL_NO_VALUE. O(nodes of the formula). */
 void tl_formula_make(tl_formula *f);
+/* Makes a formula of n operands and no numbers; returns its first result. */
+tl_value_id tl_make_formula(tl_ruleset *set, tl_maker *k, const char *name, const tl_value_id *in,
+                            uint32_t n);
 
 #endif

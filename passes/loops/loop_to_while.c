@@ -170,7 +170,7 @@ static void add_buffer(looping *l, uint32_t i) {
   tl_value_id shape = tl_make_unsqueeze(&l->k, l->room, 0);
   if (t.rank) {
     tl_value_id parts[] = {shape, tl_make_ints(&l->k, t.dims, (uint32_t)t.rank)};
-    shape = tl_make_list(&l->k, TL_OP_Concat, parts, 2, tl_attr_int(TL_SYM_axis, 0));
+    shape = tl_make_concat(&l->k, parts, 2, 0);
   }
   tl_value_id zero = tl_make_number(&l->k, (tl_dtype)t.dtype, 0);
   tl_value_id made = tl_make(&l->k, TL_OP_Expand, zero, shape, TL_NO_VALUE);
@@ -231,8 +231,7 @@ static tl_value_id start_of_condition(looping *l) {
     return tl_make_bool(&l->k, true, rank == 1);
   if (rank < 0 || rank == type_of(l, v)->rank)
     return v;
-  return rank == 0 ? without_dim(&l->k, v)
-                   : tl_make(&l->k, TL_OP_Reshape, v, tl_make_ints(&l->k, &one, 1), TL_NO_VALUE);
+  return rank == 0 ? without_dim(&l->k, v) : tl_make_reshape(&l->k, v, &one, 1);
 }
 
 /* Lists the state in its fixed order; the places in it are kept for the graphs. */
@@ -306,7 +305,7 @@ static void make_test(looping *l) {
   if (!l->exact && !tl_maker_failed(&k)) {
     tl_value_id condition = without_dim(&k, input_of(&k, 1));
     go_on = go_on ? tl_make(&k, TL_OP_And, go_on, condition, TL_NO_VALUE)
-                  : tl_make(&k, TL_OP_Identity, condition, TL_NO_VALUE, TL_NO_VALUE);
+                  : tl_make_identity(&k, condition);
   }
   close_graph(l, &k, &go_on, 1);
 }
@@ -319,14 +318,14 @@ static tl_value_id stack(looping *l, tl_maker *k, tl_value_id buffer, tl_value_i
   tl_value_id row = tl_make_unsqueeze(k, v, 0);
   if (l->grows) {
     tl_value_id parts[] = {buffer, row};
-    return tl_make_list(k, TL_OP_Concat, parts, 2, tl_attr_int(TL_SYM_axis, 0));
+    return tl_make_concat(k, parts, 2, 0);
   }
   for (int i = 0; i < rank; i++)
     along[i] = i ? 1 : -1;
   tl_value_id here =
       tl_make(k, TL_OP_Equal, input_of(k, l->place_of_places), input_of(k, 0), TL_NO_VALUE);
   if (rank > 1)
-    here = tl_make(k, TL_OP_Reshape, here, tl_make_ints(k, along, (uint32_t)rank), TL_NO_VALUE);
+    here = tl_make_reshape(k, here, along, (uint32_t)rank);
   return tl_make(k, TL_OP_Where, here, row, buffer);
 }
 
@@ -335,7 +334,7 @@ static tl_value_id line_up(tl_maker *k, tl_value_id flat, tl_value_id v) {
   const int64_t all = -1;
   tl_value_id parts[] = {flat, tl_make_ints(k, &all, 1)};
   parts[1] = tl_make(k, TL_OP_Reshape, v, parts[1], TL_NO_VALUE);
-  return tl_make_list(k, TL_OP_Concat, parts, 2, tl_attr_int(TL_SYM_axis, 0));
+  return tl_make_concat(k, parts, 2, 0);
 }
 
 static void set_inputs(looping *l, tl_copier *c) {
@@ -437,8 +436,7 @@ static tl_value_id used_part(looping *l, tl_value_id buffer, tl_value_id iterati
   if (l->exact || l->grows)
     return buffer;
   tl_value_id start = tl_make_ints(&l->k, &zero, 1);
-  tl_value_id end =
-      tl_make(&l->k, TL_OP_Reshape, iterations, tl_make_ints(&l->k, &one, 1), TL_NO_VALUE);
+  tl_value_id end = tl_make_reshape(&l->k, iterations, &one, 1);
   const tl_value_id operands[] = {buffer, start, end, start};
   return tl_make_list(&l->k, TL_OP_Slice, operands, 4, (tl_attr){.kind = TL_ATTR_NONE});
 }
@@ -449,7 +447,7 @@ static tl_value_id in_shape(looping *l, tl_value_id flat, tl_value_id shape,
   const int64_t one = 1;
   tl_value_id parts[] = {tl_make_ints(&l->k, &one, 1), shape};
   parts[0] = tl_make(&l->k, TL_OP_Reshape, iterations, parts[0], TL_NO_VALUE);
-  shape = tl_make_list(&l->k, TL_OP_Concat, parts, 2, tl_attr_int(TL_SYM_axis, 0));
+  shape = tl_make_concat(&l->k, parts, 2, 0);
   return tl_make_with(&l->k, TL_OP_Reshape, flat, shape, tl_attr_int(TL_SYM_allowzero, 1));
 }
 

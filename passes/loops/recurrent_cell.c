@@ -18,30 +18,20 @@ typedef struct function_row {
   float beta;
 } function_row;
 
+enum { LACKS = false, HAS = true, GIVEN = false, DEFAULT = true };
 static const function_row functions[] = {
-    {"tanh", TL_OP_Tanh, false, false, true, 0, 0},
-    {"sigmoid", TL_OP_Sigmoid, false, false, true, 0, 0},
-    {"relu", TL_OP_Relu, false, false, true, 0, 0},
-    {"affine", TL_OP_Mul, true, true, true, 1, 0},
-    {"leakyrelu", TL_OP_LeakyRelu, true, false, true, 0.01f, 0},
-    {"thresholdedrelu", TL_OP_ThresholdedRelu, true, false, true, 1, 0},
-    {"scaledtanh", TL_OP_Tanh, true, true, false, 0, 0},
-    {"hardsigmoid", TL_OP_HardSigmoid, true, true, true, 0.2f, 0.5f},
-    {"elu", TL_OP_Elu, true, false, true, 1, 0},
-    {"softsign", TL_OP_Softsign, false, false, true, 0, 0},
-    {"softplus", TL_OP_Softplus, false, false, true, 0, 0},
+#define ACTIVATION(name, op, alpha, beta, from, a, b) {#name, TL_OP_##op, alpha, beta, from, a, b},
+#include "passes/loops/activations.tbl"
 };
 enum {
-  TANH,
-  SIGMOID,
-  AFFINE = 3,
-  SCALED_TANH = 6,
-  N_FUNCTIONS = sizeof functions / sizeof *functions
+#define ACTIVATION(name, op, alpha, beta, from, a, b) AT_##name,
+#include "passes/loops/activations.tbl"
+  N_FUNCTIONS
 };
 
-static const uint8_t defaults[3] = {SIGMOID, TANH, TANH};
+static const uint8_t defaults[3] = {AT_sigmoid, AT_tanh, AT_tanh};
 
-static uint8_t default_of(uint32_t gates, uint32_t i) { return gates == 1 ? TANH : defaults[i]; }
+static uint8_t default_of(uint32_t gates, uint32_t i) { return gates == 1 ? AT_tanh : defaults[i]; }
 
 /* Compares without regard to case. `| 0x20` makes ASCII letters small. */
 static bool same_word(tl_sv text, const char *lower) {
@@ -120,8 +110,10 @@ bool tl_cell_is_default(const tl_module *m, tl_node_id n, uint32_t gates, uint32
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static tl_value_id binary(tl_maker *k, tl_op_id op, tl_value_id a, tl_value_id b) {
-  return tl_make(k, op, a, b, TL_NO_VALUE);
+/* Makes a formula of passes/definitions/formulas.tlr with up to four operands. */
+static tl_value_id formula(tl_maker *k, const tl_cell *cell, const char *name,
+                           const tl_value_id in[4]) {
+  return tl_make_formula(cell->formulas, k, name, in, 4);
 }
 
 static tl_value_id with_parameters(tl_maker *k, const function_row *f, const tl_cell_function *at,
@@ -146,14 +138,15 @@ static tl_value_id activate(tl_maker *k, const tl_cell *cell, uint32_t i, tl_val
     tl_value_id low = tl_make_number(k, cell->dtype, (double)-cell->clip);
     x = tl_make(k, TL_OP_Clip, x, low, tl_make_number(k, cell->dtype, (double)cell->clip));
   }
-  if (at->row != AFFINE && at->row != SCALED_TANH)
+  if (at->row != AT_affine && at->row != AT_scaledtanh)
     return with_parameters(k, &functions[at->row], at, x);
-  tl_value_id alpha = tl_make_number(k, cell->dtype, (double)at->alpha);
-  tl_value_id beta = tl_make_number(k, cell->dtype, (double)at->beta);
-  if (at->row == AFFINE)
-    return binary(k, TL_OP_Add, binary(k, TL_OP_Mul, x, alpha), beta);
-  x = tl_make(k, TL_OP_Tanh, binary(k, TL_OP_Mul, x, beta), TL_NO_VALUE, TL_NO_VALUE);
-  return binary(k, TL_OP_Mul, x, alpha);
+  tl_formula f = {.set = cell->formulas,
+                  .k = k,
+                  .name = at->row == AT_affine ? "AffineActivation" : "ScaledTanhActivation",
+                  .in = {x},
+                  .numbers = {{"alpha", (double)at->alpha}, {"beta", (double)at->beta}}};
+  tl_formula_make(&f);
+  return f.out[0];
 }
 
 /* Returns gate i of z [B, G*H], or of a peephole [3H]. */
@@ -161,57 +154,54 @@ static tl_value_id part(tl_maker *k, const tl_cell *cell, tl_value_id v, int64_t
   return tl_make_slice(k, v, axis, i * cell->hidden, (i + 1) * cell->hidden);
 }
 
-static tl_value_id complement(tl_maker *k, const tl_cell *cell, tl_value_id v) {
-  return binary(k, TL_OP_Sub, tl_make_number(k, cell->dtype, 1), v);
+/* z + h R */
+static tl_value_id recurrent_sum(tl_maker *k, const tl_cell *cell, tl_value_id z, tl_value_id h) {
+  return formula(k, cell, "RecurrentSum", (tl_value_id[4]){z, h, cell->weight});
 }
 
 /* h' = f(z + h R) */
 static tl_value_id make_rnn(tl_maker *k, const tl_cell *cell, tl_value_id z, tl_value_id h) {
-  z = binary(k, TL_OP_Add, z, binary(k, TL_OP_MatMul, h, cell->weight));
-  return activate(k, cell, 0, z);
+  return activate(k, cell, 0, recurrent_sum(k, cell, z, h));
 }
 
 /* h' = (1 - u) * n + u * h with gates update u, reset r and candidate n; r scales h before the
  * product with the candidate's weight, or the product itself (reset_after). */
 static tl_value_id make_gru(tl_maker *k, const tl_cell *cell, tl_value_id z, tl_value_id h) {
+  const char *reset = !cell->reset_after ? "GruResetBefore"
+                      : cell->bias       ? "GruResetBehindBias"
+                                         : "GruResetBehind";
   tl_value_id gates = tl_make_slice(k, z, 1, 0, 2 * cell->hidden);
-  gates = binary(k, TL_OP_Add, gates, binary(k, TL_OP_MatMul, h, cell->weight));
-  gates = activate(k, cell, 0, gates);
-  tl_value_id update = part(k, cell, gates, 1, 0), reset = part(k, cell, gates, 1, 1), again;
-  if (cell->reset_after) {
-    again = binary(k, TL_OP_MatMul, h, cell->candidate);
-    if (cell->bias)
-      again = binary(k, TL_OP_Add, again, cell->bias);
-    again = binary(k, TL_OP_Mul, reset, again);
-  } else {
-    again = binary(k, TL_OP_MatMul, binary(k, TL_OP_Mul, reset, h), cell->candidate);
-  }
-  tl_value_id fresh = binary(k, TL_OP_Add, part(k, cell, z, 1, 2), again);
+  gates = activate(k, cell, 0, recurrent_sum(k, cell, gates, h));
+  tl_value_id in[4] = {0, h, cell->candidate, cell->reset_after ? cell->bias : TL_NO_VALUE};
+  tl_value_id update = part(k, cell, gates, 1, 0);
+  in[0] = part(k, cell, gates, 1, 1);
+  tl_value_id again = formula(k, cell, reset, in);
+  tl_value_id fresh = tl_make(k, TL_OP_Add, part(k, cell, z, 1, 2), again, TL_NO_VALUE);
   fresh = activate(k, cell, 1, fresh);
-  fresh = binary(k, TL_OP_Mul, complement(k, cell, update), fresh);
-  return binary(k, TL_OP_Add, fresh, binary(k, TL_OP_Mul, update, h));
+  return formula(k, cell, "GruState", (tl_value_id[4]){update, fresh, h});
 }
 
 /* Makes an LSTM's gate: input 0, output 1, forget 2, with its peephole at state c. */
 static tl_value_id lstm_gate(tl_maker *k, const tl_cell *cell, tl_value_id z, int64_t i,
                              tl_value_id c) {
-  tl_value_id gate = part(k, cell, z, 1, i);
-  if (cell->peephole)
-    gate = binary(k, TL_OP_Add, gate, binary(k, TL_OP_Mul, c, part(k, cell, cell->peephole, 0, i)));
-  return activate(k, cell, 0, gate);
+  tl_value_id in[4] = {part(k, cell, z, 1, i), c};
+  if (!cell->peephole)
+    return activate(k, cell, 0, in[0]);
+  in[2] = part(k, cell, cell->peephole, 0, i);
+  return activate(k, cell, 0, formula(k, cell, "Peephole", in));
 }
 
 /* c' = f * c + i * g; h' = o * tanh(c'). The output gate's peephole looks at c'. */
 static tl_value_id make_lstm(tl_maker *k, const tl_cell *cell, tl_value_id z, tl_value_id h,
                              tl_value_id *c) {
-  z = binary(k, TL_OP_Add, z, binary(k, TL_OP_MatMul, h, cell->weight));
+  z = recurrent_sum(k, cell, z, h);
   tl_value_id in = lstm_gate(k, cell, z, 0, *c);
-  tl_value_id forget = cell->coupled ? complement(k, cell, in) : lstm_gate(k, cell, z, 2, *c);
+  tl_value_id forget = cell->coupled ? formula(k, cell, "Complement", (tl_value_id[4]){in})
+                                     : lstm_gate(k, cell, z, 2, *c);
   tl_value_id fresh = activate(k, cell, 1, part(k, cell, z, 1, 3));
-  tl_value_id kept = binary(k, TL_OP_Mul, forget, *c);
-  *c = binary(k, TL_OP_Add, kept, binary(k, TL_OP_Mul, in, fresh));
+  *c = formula(k, cell, "LstmState", (tl_value_id[4]){forget, *c, in, fresh});
   tl_value_id out = lstm_gate(k, cell, z, 1, *c);
-  return binary(k, TL_OP_Mul, out, activate(k, cell, 2, *c));
+  return tl_make(k, TL_OP_Mul, out, activate(k, cell, 2, *c), TL_NO_VALUE);
 }
 
 tl_value_id tl_cell_make(tl_maker *k, const tl_cell *cell, tl_value_id z, tl_value_id h,

@@ -3,7 +3,7 @@
 #ifndef TL_PASSES_LOOPS_RECURRENT_CELL_H
 #define TL_PASSES_LOOPS_RECURRENT_CELL_H
 
-#include "passes/edit/maker.h"
+#include "passes/engine/formula.h"
 
 /* What an activation function needs to be made. */
 typedef struct tl_cell_function {
@@ -14,7 +14,8 @@ typedef struct tl_cell_function {
 
 /* A recurrent cell: its functions, flags and weights. */
 typedef struct tl_cell {
-  uint32_t gates; /* 1 RNN, 3 GRU, 4 LSTM */
+  tl_ruleset *formulas; /* of tl_pass_formulas, for tl_cell_make */
+  uint32_t gates;       /* 1 RNN, 3 GRU, 4 LSTM */
   int64_t hidden;
   tl_dtype dtype;
   tl_cell_function f[3]; /* of gates, of candidates, of what leaves the cell */

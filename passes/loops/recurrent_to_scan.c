@@ -179,8 +179,7 @@ static bool counts_all(const layer *l) {
 static void make_mask(layer *l) {
   if (!l->in[LENGTHS] || counts_all(l))
     return;
-  l->lengths = tl_make_with(&l->k, TL_OP_Cast, l->in[LENGTHS], TL_NO_VALUE,
-                            tl_attr_int(TL_SYM_to, tl_dtype_get(TL_DTYPE_I64)->onnx));
+  l->lengths = tl_make_cast(&l->k, l->in[LENGTHS], TL_DTYPE_I64);
   tl_value_id size = tl_make_size(&l->k, l->in[X], 0);
   tl_value_id zero = tl_make_int(&l->k, 0), one = tl_make_int(&l->k, 1);
   tl_value_id steps = tl_make(&l->k, TL_OP_Range, zero, size, one);
@@ -214,7 +213,7 @@ static tl_value_id initial(layer *l, uint32_t i, uint32_t d) {
     tl_value_id parts[2];
     parts[0] = tl_make_unsqueeze(&l->k, tl_make_size(&l->k, l->in[X], 1), 0);
     parts[1] = tl_make_ints(&l->k, &l->hidden, 1);
-    shape = tl_make_list(&l->k, TL_OP_Concat, parts, 2, tl_attr_int(TL_SYM_axis, 0));
+    shape = tl_make_concat(&l->k, parts, 2, 0);
   }
   return op2(l, TL_OP_Expand, tl_make_number(&l->k, l->dtype, 0), shape);
 }
@@ -233,7 +232,7 @@ static tl_value_id early_bias(layer *l, uint32_t d, tl_cell *cell) {
   tl_value_id gates = tl_make_slice(&l->k, w, 0, 0, first), parts[2];
   parts[0] = op2(l, TL_OP_Add, gates, tl_make_slice(&l->k, both, 0, n, n + first));
   parts[1] = tl_make_slice(&l->k, w, 0, first, n);
-  return tl_make_list(&l->k, TL_OP_Concat, parts, 2, tl_attr_int(TL_SYM_axis, 0));
+  return tl_make_concat(&l->k, parts, 2, 0);
 }
 
 /* Transposes a weight [rows, k] to [k, rows]. */
@@ -288,7 +287,7 @@ static tl_graph_id make_body(layer *l, const tl_cell *cell, tl_value_id product)
   tl_value_id mask = l->mask ? add_input(l, &k, TL_DTYPE_BOOL, product, 1) : TL_NO_VALUE;
   tl_value_id new_c = c, new_h = tl_cell_make(&k, cell, z, h, &new_c);
   tl_value_id y = mask ? masked(&k, mask, new_h, tl_make_number(&k, l->dtype, 0))
-                       : tl_make(&k, TL_OP_Identity, new_h, TL_NO_VALUE, TL_NO_VALUE);
+                       : tl_make_identity(&k, new_h);
   new_h = masked(&k, mask, new_h, h);
   new_c = c ? masked(&k, mask, new_c, c) : TL_NO_VALUE;
   const tl_value_id outputs[] = {new_h, c ? new_c : y, y};
@@ -350,6 +349,10 @@ static outcome make_direction(layer *l, uint32_t d) {
     l->k.clash = true;
     return (outcome){0};
   }
+  if (tl_pass_formulas(l->w->p, l->w->m, &cell.formulas) != TL_OK) {
+    l->k.no_memory = true;
+    return (outcome){0};
+  }
   tl_value_id x = turns ? reverse(l, l->in[X]) : l->in[X];
   tl_value_id product = op2(l, TL_OP_MatMul, x, turned(l, of_direction(l, W, d)));
   tl_value_id bias = early_bias(l, d, &cell);
@@ -370,7 +373,7 @@ static tl_value_id join(layer *l, tl_value_id first, tl_value_id second, int64_t
   if (l->directions == 1)
     return parts[0];
   parts[1] = tl_make_unsqueeze(&l->k, second, axis);
-  return tl_make_list(&l->k, TL_OP_Concat, parts, 2, tl_attr_int(TL_SYM_axis, axis));
+  return tl_make_concat(&l->k, parts, 2, axis);
 }
 
 static void make_result(layer *l, uint32_t i, tl_value_id first, tl_value_id second) {

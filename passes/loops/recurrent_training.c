@@ -184,7 +184,7 @@ static void cut(const layer *l, tl_maker *k, tl_value_id v, uint32_t n, tl_value
 }
 
 static tl_value_id join(tl_maker *k, const tl_value_id *at, uint32_t n, int64_t axis) {
-  return tl_make_list(k, TL_OP_Concat, at, n, tl_attr_int(TL_SYM_axis, axis));
+  return tl_make_concat(k, at, n, axis);
 }
 
 /* Returns the only direction of a state [1,B,H], or zeros. */
@@ -290,8 +290,8 @@ static void lstm_step(layer *l, tl_maker *k, scan *s) {
   h = mul(k, g[1], op1(k, TL_OP_Tanh, c));
   s->out[0] = h;
   s->out[1] = c;
-  s->out[2] = op1(k, TL_OP_Identity, h);
-  s->out[3] = op1(k, TL_OP_Identity, c);
+  s->out[2] = tl_make_identity(k, h);
+  s->out[3] = tl_make_identity(k, c);
   s->out[4] = join(k, g, 4, 1);
 }
 
@@ -316,7 +316,7 @@ static void gru_step(layer *l, tl_maker *k, scan *s) {
   tl_value_id kept = mul(k, g[0], h);
   h = add(k, kept, mul(k, complement(l, k, g[0]), g[2]));
   s->out[0] = h;
-  s->out[1] = op1(k, TL_OP_Identity, h);
+  s->out[1] = tl_make_identity(k, h);
   s->out[2] = join(k, g, 3, 1);
 }
 
@@ -415,7 +415,7 @@ static tl_value_id before_steps(layer *l, tl_value_id first, tl_value_id all) {
 /* Reshapes [S,B,n] to one row per step and element of the batch. */
 static tl_value_id rows(layer *l, tl_value_id v, int64_t n) {
   const int64_t shape[] = {-1, n};
-  return op2(&l->k, TL_OP_Reshape, v, tl_make_ints(&l->k, shape, 2));
+  return tl_make_reshape(&l->k, v, shape, 2);
 }
 
 static tl_value_id sum_of(layer *l, tl_value_id v) {

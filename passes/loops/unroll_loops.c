@@ -258,8 +258,7 @@ static tl_value_id make_stack(loop *l, uint32_t which) {
   }
   for (uint32_t i = 0; i < n; i++)
     parts[i] = tl_make_unsqueeze(&l->k, l->stacked.at[i * l->f.n_stacked + which], 0);
-  return n == 1 ? parts[0]
-                : tl_make_list(&l->k, TL_OP_Concat, parts, n, tl_attr_int(TL_SYM_axis, 0));
+  return n == 1 ? parts[0] : tl_make_concat(&l->k, parts, n, 0);
 }
 
 /* Makes new values of all used results, before any use moves. */

@@ -36,7 +36,7 @@ static tl_value_id result_of(tl_maker *k, tl_node_id n, uint32_t i) {
   switch (tl_node_get(k->m, n)->op) {
   case TL_OP_npu_hcom_HcomAllGather: return repeat_rows(k, x, ranks);
   case TL_OP_npu_hcom_HcomReduceScatter: return first_rows(k, x, ranks);
-  default: return tl_make(k, TL_OP_Identity, x, TL_NO_VALUE, TL_NO_VALUE);
+  default: return tl_make_identity(k, x);
   }
 }
 

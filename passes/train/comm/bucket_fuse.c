@@ -150,7 +150,7 @@ static tl_node_id make_multi(fusing *fuse) {
 /* Flattens a tensor. */
 static tl_value_id flat(fusing *fuse, tl_value_id v) {
   static const int64_t all = -1;
-  return tl_make(&fuse->k, TL_OP_Reshape, v, tl_make_ints(&fuse->k, &all, 1), TL_NO_VALUE);
+  return tl_make_reshape(&fuse->k, v, &all, 1);
 }
 
 /* Gives a flat piece the shape of `like`. */
@@ -160,7 +160,7 @@ static tl_value_id shaped(fusing *fuse, tl_value_id v, tl_value_id like) {
   uint32_t rank = (uint32_t)t->rank;
   for (uint32_t i = 0; i < rank; i++)
     dims[i] = t->dims[i];
-  return tl_make(&fuse->k, TL_OP_Reshape, v, tl_make_ints(&fuse->k, dims, rank), TL_NO_VALUE);
+  return tl_make_reshape(&fuse->k, v, dims, rank);
 }
 
 /* Returns the sizes of the tensors in elements, as the second operand of Split. */
@@ -202,8 +202,7 @@ static tl_node_id make_concat(fusing *fuse) {
   for (uint32_t i = 0; i < fuse->operands.n; i++)
     fuse->k.no_memory = fuse->k.no_memory ||
                         !tl_u32_vec_push(&parts, flat(fuse, fuse->operands.at[i]));
-  tl_value_id joined =
-      tl_make_list(&fuse->k, TL_OP_Concat, parts.at, parts.n, tl_attr_int(TL_SYM_axis, 0));
+  tl_value_id joined = tl_make_concat(&fuse->k, parts.at, parts.n, 0);
   tl_u32_vec_release(&parts);
   tl_symbol name = joined ? tl_maker_name(&fuse->k, TL_SV("HcomAllReduce")) : TL_NO_SYMBOL;
   tl_node_id made = joined ? make_node(fuse, &joined, &name, 1) : TL_NO_NODE;

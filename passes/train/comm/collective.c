@@ -127,10 +127,7 @@ static tl_maker at_start(const tl_maker *k) {
 /* Returns the run-time number of ranks in a dtype. */
 static tl_value_id runtime_ranks(tl_comm *comm, tl_maker *k, tl_dtype dtype) {
   tl_value_id v = ranks_input(comm, k);
-  if (dtype == TL_DTYPE_F32 || !v)
-    return v;
-  tl_attr to = tl_attr_int(TL_SYM_to, tl_dtype_get(dtype)->onnx);
-  return tl_make_with(k, TL_OP_Cast, v, TL_NO_VALUE, to);
+  return dtype == TL_DTYPE_F32 || !v ? v : tl_make_cast(k, v, dtype);
 }
 
 /* Returns the number of ranks, or its reciprocal, as a scalar of the dtype; made once each. */

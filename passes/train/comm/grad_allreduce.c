@@ -62,13 +62,6 @@ static tl_dtype dtype_of(const tl_module *m, tl_value_id v) {
   return tl_type_dtype(m, tl_value_type(m, v));
 }
 
-static tl_value_id cast(tl_maker *k, tl_value_id v, tl_dtype to) {
-  if (!v || dtype_of(k->m, v) == to)
-    return v;
-  return tl_make_with(k, TL_OP_Cast, v, TL_NO_VALUE,
-                      tl_attr_int(TL_SYM_to, tl_dtype_get(to)->onnx));
-}
-
 /* Erases a Cast of the gradient to f32 if `made` has that type already; its users read `made`. */
 static bool gives_way(inserting *insertion, tl_node_id n, tl_value_id made) {
   const tl_node *node = tl_node_get(insertion->m, n);
@@ -99,7 +92,7 @@ static tl_value_id rewire(inserting *insertion, tl_maker *k, tl_value_id old, tl
     if (tl_maker_failed(k) || user >= first_new || !is_update_use(insertion, user) ||
         (wide && gives_way(insertion, user, made)))
       continue;
-    alike = alike ? alike : cast(k, made, dtype_of(m, old));
+    alike = alike ? alike : tl_make_as(k, made, dtype_of(m, old));
     if (alike)
       tl_node_set_operand(m, user, u - tl_node_get(m, user)->operands, alike);
   }
@@ -118,7 +111,8 @@ static tl_value_id mean_of(inserting *insertion, tl_maker *k, tl_value_id sum) {
   if (!sum ||
       (insertion->average != TL_AVERAGE_POST_DIV && insertion->average != TL_AVERAGE_POST_MUL))
     return sum; /* FOLD: the pass loss-scale has the factor */
-  tl_value_id wide = is_narrow(dtype_of(insertion->m, sum)) ? cast(k, sum, TL_DTYPE_F32) : sum;
+  tl_value_id wide = is_narrow(dtype_of(insertion->m, sum)) ? tl_make_as(k, sum, TL_DTYPE_F32)
+                                                            : sum;
   tl_value_id mean = insertion->average == TL_AVERAGE_POST_DIV
                          ? tl_comm_divide(&insertion->comm, k, wide)
                          : tl_comm_multiply(&insertion->comm, k, wide);
@@ -144,7 +138,7 @@ static tl_status insert_dense(inserting *insertion, const tl_train_grad *g) {
   uint32_t first_new = tl_module_node_end(insertion->m);
   tl_dtype dtype = (tl_dtype)g->dtype;
   bool widen = insertion->comm.c->ar_f32 && is_narrow(dtype);
-  tl_value_id v = widen ? cast(&k, g->raw, TL_DTYPE_F32) : g->raw;
+  tl_value_id v = widen ? tl_make_as(&k, g->raw, TL_DTYPE_F32) : g->raw;
   if (insertion->average == TL_AVERAGE_PRE_DIV)
     v = tl_comm_divide(&insertion->comm, &k, v);
   v = tl_comm_make(&insertion->comm, &k, insertion->root ? &reduce : &all_reduce, v,

@@ -150,13 +150,6 @@ static tl_status carrier_of(starting *x, const kept *s, tl_dtype *out) {
                       "--broadcast-states=0 and give it the same start value on all ranks");
 }
 
-static tl_value_id cast(tl_maker *k, tl_value_id v, tl_dtype to) {
-  if (!v || tl_type_dtype(k->m, tl_value_type(k->m, v)) == to)
-    return v;
-  return tl_make_with(k, TL_OP_Cast, v, TL_NO_VALUE,
-                      tl_attr_int(TL_SYM_to, tl_dtype_get(to)->onnx));
-}
-
 /* Makes the broadcast of one state, with casts to and from the dtype in which it travels. */
 static tl_status broadcast(starting *x, const kept *s, tl_value_id *out) {
   static const tl_collective_spec spec = {
@@ -166,8 +159,8 @@ static tl_status broadcast(starting *x, const kept *s, tl_value_id *out) {
   tl_maker k = {.m = m, .graph = x->g->id, .base = tl_value_get(m, s->input)->name};
   tl_dtype carrier;
   TL_TRY(carrier_of(x, s, &carrier));
-  tl_value_id v = tl_comm_make(&x->comm, &k, &spec, cast(&k, s->input, carrier), name);
-  v = cast(&k, v, tl_type_dtype(m, tl_value_type(m, s->input)));
+  tl_value_id v = tl_comm_make(&x->comm, &k, &spec, tl_make_as(&k, s->input, carrier), name);
+  v = tl_make_as(&k, v, tl_type_dtype(m, tl_value_type(m, s->input)));
   TL_TRY(tl_maker_status(&k));
   tl_value_set_name(m, v, s->out);
   *out = v;

@@ -156,7 +156,7 @@ static void add_result(stepping *s, tl_value_id old) {
   tl_value_id v = tl_copy_of(&s->c, old);
   bool outside = !tl_maker_failed(&s->inner) && tl_value_graph(s->m, v) != s->body;
   if (outside || has(&s->results, v))
-    v = tl_make(&s->inner, TL_OP_Identity, v, TL_NO_VALUE, TL_NO_VALUE);
+    v = tl_make_identity(&s->inner, v);
   s->inner.no_memory = s->inner.no_memory || !tl_u32_vec_push(&s->results, v);
 }
 

@@ -211,7 +211,7 @@ static tl_graph_id make_else(sharding *shards) {
   tl_u32_vec values = {0};
   for (uint32_t i = 0; i < shards->instead.n && !tl_maker_failed(&k); i++) {
     k.base = tl_value_get(shards->m, shards->instead.at[i])->name;
-    tl_value_id v = tl_make(&k, TL_OP_Identity, shards->instead.at[i], TL_NO_VALUE, TL_NO_VALUE);
+    tl_value_id v = tl_make_identity(&k, shards->instead.at[i]);
     k.no_memory = k.no_memory || !tl_u32_vec_push(&values, v);
   }
   close_body(shards, &k, body, &values);

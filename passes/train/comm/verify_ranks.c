@@ -113,8 +113,7 @@ static tl_status exchange(replicating *replica, tl_node_id n, tl_value_id result
   if (tl_node_attr_int(replica->m, n, TL_SYM_rank_size, replica->n) != (int64_t)replica->n)
     return refuse(replica, n, "its rank_size is another number");
   if (op == TL_OP_npu_hcom_HcomAllGather) {
-    v = tl_make_list(&replica->k, TL_OP_Concat, replica->parts, replica->n,
-                     tl_attr_int(TL_SYM_axis, 0));
+    v = tl_make_concat(&replica->k, replica->parts, replica->n, 0);
   } else if (op == TL_OP_npu_hcom_HcomBroadcast) {
     TL_TRY(root_of(replica, n, &root));
     v = replica->parts[root];

@@ -94,7 +94,7 @@ static void close_body(branching *b, tl_maker *k, tl_graph_id body) {
  * from outside goes through an Identity. */
 static tl_value_id given(branching *b, tl_maker *k, tl_value_id v, tl_value_id inner) {
   k->base = tl_value_get(b->m, v)->name;
-  return inner != v ? inner : tl_make(k, TL_OP_Identity, v, TL_NO_VALUE, TL_NO_VALUE);
+  return inner != v ? inner : tl_make_identity(k, v);
 }
 
 static tl_graph_id make_then(branching *b) {

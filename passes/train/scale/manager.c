@@ -2,7 +2,8 @@
 /* Makes the rules of loss-scale managers as nodes.
  * The nodes compute what loss_scale.c computes for one step, without branches and in the same order
  * of f32 operations, so that both give the same bits. */
-#include "ir/ops_gen.h"
+#include "ir/marks.h"
+#include "passes/engine/formula.h"
 #include "passes/train/scale/scaling.h"
 #include "passes/train/scale/loss_scale.h"
 
@@ -24,20 +25,20 @@ static bool moves(const tl_loss_scaling *scaling) {
          scaling->c->loss_scale.kind == TL_LOSS_SCALE_DYNAMIC;
 }
 
-static tl_value_id number(tl_loss_scaling *scaling, float v) {
-  return tl_make_number(&scaling->k, TL_DTYPE_F32, (double)v);
+/* Formula of passes/definitions/formulas.tlr. Its nodes keep their dtypes. */
+static tl_formula formula(tl_loss_scaling *scaling, tl_maker *k, const char *name) {
+  *k = scaling->k;
+  k->mark = TL_MARK_KEEP_DTYPE;
+  tl_formula f = {.k = k, .name = name};
+  if (!tl_maker_failed(k) && tl_pass_formulas(scaling->p, scaling->m, &f.set) != TL_OK)
+    k->no_memory = true;
+  return f;
 }
 
-static tl_value_id count(tl_loss_scaling *scaling, int32_t v) {
-  return tl_make_constant(&scaling->k, tl_tensor_i32s(scaling->m, &v, 1, 0), "const");
-}
-
-static tl_value_id two(tl_loss_scaling *scaling, tl_op_id op, tl_value_id a, tl_value_id b) {
-  return tl_ls_make(&scaling->k, op, a, b, TL_NO_VALUE);
-}
-
-static tl_value_id where(tl_loss_scaling *scaling, tl_value_id c, tl_value_id a, tl_value_id b) {
-  return tl_ls_make(&scaling->k, TL_OP_Where, c, a, b);
+/* Makes the nodes of a formula; failures are kept by the maker of `scaling`. */
+static void make(tl_loss_scaling *scaling, tl_formula *f) {
+  tl_formula_make(f);
+  tl_ls_adopt(scaling, f->k);
 }
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
@@ -77,54 +78,60 @@ typedef struct next_state {
 } next_state;
 
 /* Grows only below the limit, so that the scale stays finite. */
-static tl_value_id grown(tl_loss_scaling *scaling, tl_value_id from) {
-  float up = scaling->c->loss_scale.up;
-  tl_value_id low = two(scaling, TL_OP_Less, scaling->scale,
-                        number(scaling, tl_loss_scale_limit(&scaling->c->loss_scale)));
-  return where(scaling, low, two(scaling, TL_OP_Mul, from, number(scaling, up)), from);
+static tl_value_id grown(tl_loss_scaling *scaling) {
+  const tl_loss_scale_config *c = &scaling->c->loss_scale;
+  tl_maker k;
+  tl_formula f = formula(scaling, &k, "ScaleGrown");
+  f.in[0] = scaling->scale;
+  f.numbers[0] = (tl_formula_number){"limit", (double)tl_loss_scale_limit(c)};
+  f.numbers[1] = (tl_formula_number){"up", (double)c->up};
+  make(scaling, &f);
+  return f.out[0];
 }
 
 static tl_value_id shrunk(tl_loss_scaling *scaling, float by) {
-  tl_value_id less = two(scaling, TL_OP_Mul, scaling->scale, number(scaling, by));
-  return scaling->c->loss_scale.sinks ? less : two(scaling, TL_OP_Max, number(scaling, 1), less);
+  tl_maker k;
+  bool sinks = scaling->c->loss_scale.sinks;
+  tl_formula f = formula(scaling, &k, sinks ? "ScaleShrunk" : "ScaleShrunkToOne");
+  f.in[0] = scaling->scale;
+  f.numbers[0] = (tl_formula_number){"by", (double)by};
+  make(scaling, &f);
+  return f.out[0];
 }
 
 static next_state exponential(tl_loss_scaling *scaling) {
   const tl_loss_scale_config *c = &scaling->c->loss_scale;
   tl_value_id good = scaling->counter[0], bad = scaling->counter[1], fin = scaling->finite;
-  tl_value_id g1 = two(scaling, TL_OP_Add, good, count(scaling, 1)),
-              b1 = two(scaling, TL_OP_Add, bad, count(scaling, 1));
-  tl_value_id due = two(scaling, TL_OP_GreaterOrEqual, g1, count(scaling, c->grow));
-  tl_value_id grow = two(scaling, TL_OP_And, fin, due);
-  tl_value_id overflow = two(scaling, TL_OP_Not, fin, TL_NO_VALUE);
-  due = two(scaling, TL_OP_GreaterOrEqual, b1, count(scaling, c->shrink));
-  tl_value_id shrink = two(scaling, TL_OP_And, overflow, due);
-  next_state s;
-  tl_value_id up = grown(scaling, scaling->scale);
-  s.scale =
-      where(scaling, grow, up, where(scaling, shrink, shrunk(scaling, c->down), scaling->scale));
-  tl_value_id on = two(scaling, TL_OP_And, fin, two(scaling, TL_OP_Not, grow, TL_NO_VALUE));
-  s.counter[0] = where(scaling, on, g1, count(scaling, 0));
-  tl_value_id changes = two(scaling, TL_OP_Or, grow, shrink);
-  tl_value_id kept = where(scaling, fin, bad, b1);
-  s.counter[1] = where(scaling, changes, count(scaling, 0), kept);
-  return s;
+  tl_maker k;
+  tl_formula due = formula(scaling, &k, "ScaleIsDue");
+  memcpy(due.in, (tl_value_id[]){good, bad, fin}, 3 * sizeof *due.in);
+  due.numbers[0] = (tl_formula_number){"grow", c->grow};
+  due.numbers[1] = (tl_formula_number){"shrink", c->shrink};
+  make(scaling, &due);
+  tl_value_id up = grown(scaling), down = shrunk(scaling, c->down);
+  tl_formula next = formula(scaling, &k, "ScaleExponential");
+  memcpy(next.in,
+         (tl_value_id[]){scaling->scale, up, down, fin, bad, due.out[0], due.out[1], due.out[2],
+                         due.out[3]},
+         9 * sizeof *next.in);
+  make(scaling, &next);
+  return (next_state){next.out[0], {next.out[1], next.out[2]}};
 }
 
 static next_state dynamic(tl_loss_scaling *scaling) {
   const tl_loss_scale_config *c = &scaling->c->loss_scale;
   tl_value_id cur = scaling->counter[0], last = scaling->counter[1], fin = scaling->finite;
-  tl_value_id age = two(scaling, TL_OP_Sub, cur, last);
-  tl_value_id due = two(scaling, TL_OP_LessOrEqual, count(scaling, c->grow), age);
-  tl_value_id grow = two(scaling, TL_OP_And, due, fin);
-  next_state s;
-  tl_value_id up = grown(scaling, scaling->scale);
-  tl_value_id less = shrunk(scaling, 1 / c->up);
-  s.scale = where(scaling, fin, where(scaling, grow, up, scaling->scale), less);
-  tl_value_id changes = two(scaling, TL_OP_Or, due, two(scaling, TL_OP_Not, fin, TL_NO_VALUE));
-  s.counter[0] = two(scaling, TL_OP_Add, cur, count(scaling, 1));
-  s.counter[1] = where(scaling, changes, cur, last);
-  return s;
+  tl_maker k;
+  tl_formula due = formula(scaling, &k, "ScaleIsOld");
+  memcpy(due.in, (tl_value_id[]){cur, last, fin}, 3 * sizeof *due.in);
+  due.numbers[0] = (tl_formula_number){"grow", c->grow};
+  make(scaling, &due);
+  tl_value_id up = grown(scaling), less = shrunk(scaling, 1 / c->up);
+  tl_formula next = formula(scaling, &k, "ScaleDynamic");
+  memcpy(next.in, (tl_value_id[]){scaling->scale, up, less, fin, cur, last, due.out[0], due.out[1]},
+         8 * sizeof *next.in);
+  make(scaling, &next);
+  return (next_state){next.out[0], {next.out[1], next.out[2]}};
 }
 
 /* Makes `next` the output NAME.out and the next value of the state `input`. */
@@ -150,8 +157,12 @@ static void count_run(tl_loss_scaling *scaling) {
   const int32_t none = 0;
   tl_value_id run =
       add_input(scaling, TL_LS_BAD_RUN, TL_DTYPE_I32, tl_tensor_i32s(scaling->m, &none, 1, 0));
-  tl_value_id more = two(scaling, TL_OP_Add, run, count(scaling, 1));
-  leave(scaling, run, where(scaling, scaling->finite, count(scaling, 0), more));
+  tl_maker k;
+  tl_formula next = formula(scaling, &k, "BadRun");
+  next.in[0] = run;
+  next.in[1] = scaling->finite;
+  make(scaling, &next);
+  leave(scaling, run, next.out[0]);
 }
 
 void tl_ls_make_rule(tl_loss_scaling *scaling) {

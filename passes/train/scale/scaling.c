@@ -24,8 +24,7 @@ tl_value_id tl_ls_make_list(tl_maker *k, tl_op_id op, const tl_value_id *at, uin
 tl_value_id tl_ls_cast(tl_maker *k, tl_value_id v, tl_dtype to) {
   if (!v || tl_type_dtype(k->m, tl_value_type(k->m, v)) == to)
     return v;
-  return marked(k, tl_make_with(k, TL_OP_Cast, v, TL_NO_VALUE,
-                                tl_attr_int(TL_SYM_to, tl_dtype_get(to)->onnx)));
+  return marked(k, tl_make_cast(k, v, to));
 }
 
 tl_maker tl_ls_before(const tl_loss_scaling *scaling, tl_node_id n) {

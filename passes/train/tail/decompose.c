@@ -29,8 +29,7 @@ static bool may_go(const tl_update_math *u) {
 /* Makes lists of new tensors in place of those that the op gave. */
 static void make_sequences(tl_update_math *u, tl_value_id *made) {
   for (uint32_t r = 0; r + 1 < u->f->kinds && !tl_maker_failed(&u->k); r++)
-    made[r] = tl_make_list(&u->k, TL_OP_SequenceConstruct, u->out[r], u->count,
-                           (tl_attr){.kind = TL_ATTR_NONE});
+    made[r] = tl_make_sequence(&u->k, u->out[r], u->count);
 }
 
 static void take_place(tl_tail *t, tl_update_math *u, const tl_value_id *sequences) {

@@ -31,10 +31,7 @@ static bool is_worth_it(const norm *x) {
 
 /* Sum of squares of one tensor, in the dtype of the norm, since squares of f16 overflow. */
 static tl_value_id squares(norm *x, tl_value_id v) {
-  if (tl_type_dtype(x->k.m, tl_value_type(x->k.m, v)) != x->dtype)
-    v = tl_make_with(&x->k, TL_OP_Cast, v, TL_NO_VALUE,
-                     tl_attr_int(TL_SYM_to, tl_dtype_get(x->dtype)->onnx));
-  return tl_make_with(&x->k, TL_OP_ReduceSumSquare, v, TL_NO_VALUE,
+  return tl_make_with(&x->k, TL_OP_ReduceSumSquare, tl_make_as(&x->k, v, x->dtype), TL_NO_VALUE,
                       tl_attr_int(TL_SYM_keepdims, 0));
 }
 
@@ -119,9 +116,7 @@ static bool split_clip(tl_tail *t, tl_node_id n) {
   tl_value_id factor = factor_of(&x, n);
   for (uint32_t i = 0; i < x.n && !tl_maker_failed(&x.k); i++)
     clipped[i] = tl_make(&x.k, TL_OP_Mul, x.in[i], factor, TL_NO_VALUE);
-  tl_value_id made = tl_maker_failed(&x.k) ? TL_NO_VALUE
-                                           : tl_make_list(&x.k, TL_OP_SequenceConstruct, clipped,
-                                                          x.n, (tl_attr){.kind = TL_ATTR_NONE});
+  tl_value_id made = tl_maker_failed(&x.k) ? TL_NO_VALUE : tl_make_sequence(&x.k, clipped, x.n);
   return finish(&x, n, construct, mark, made);
 }
 

@@ -49,9 +49,7 @@ static void give_list(tl_maker *k, tl_value_id list, const tl_value_id *at, uint
       tl_node_erase(m, user);
   }
   if (tl_value_get(m, list)->n_uses && !tl_maker_failed(k))
-    tl_plain_take_place(
-        k, list, tl_make_list(k, TL_OP_SequenceConstruct, at, n, (tl_attr){.kind = TL_ATTR_NONE}),
-        first);
+    tl_plain_take_place(k, list, tl_make_sequence(k, at, n), first);
 }
 
 static bool has_edges(const tl_module *m, tl_node_id n) {
