@@ -8,6 +8,7 @@ static bool is_offered(const tl_option_row *row, unsigned command) {
          row->fate != TL_FATE_LATER && row->fate != TL_FATE_NEVER;
 }
 
+/* Adds the options of a command, with '=' where a value must follow. */
 static void add_option_words(tl_buf *out, unsigned command) {
   bool first = true;
   for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
@@ -105,6 +106,7 @@ static void add_zsh_text(tl_buf *out, const char *text) {
   }
 }
 
+/* Adds the zsh specification of an option: name, help and values. */
 static void add_zsh_option(tl_buf *out, const tl_option_row *row) {
   bool bare = row->kind == TL_OPTION_FLAG || row->kind == TL_OPTION_MAYBE;
   tl_buf_printf(out, "        '--%s%s[", row->name, bare ? "" : "=");

@@ -58,6 +58,7 @@ static void add_commands(tl_buf *out, const tl_option_row *row) {
   }
 }
 
+/* Adds the row of an option to its table. */
 static void add_option_row(tl_buf *out, const tl_option_row *row) {
   tl_buf cell;
   tl_buf_init(&cell);
@@ -145,6 +146,7 @@ static void add_roff(tl_buf *out, const char *text) {
   }
 }
 
+/* Adds an option to the manual page. Text goes through add_roff, names and values too. */
 static void add_manual_option(tl_buf *out, const tl_option_row *row) {
   tl_buf text;
   tl_buf_init(&text);

@@ -102,6 +102,7 @@ static void add_common(tl_buf *out, const tl_command *command) {
                 command->name, n_all);
 }
 
+/* Adds the options of a group that the command takes, under the group's title. */
 static void add_group(tl_buf *out, unsigned command, tl_option_group group) {
   bool titled = false;
   for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {

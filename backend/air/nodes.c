@@ -421,6 +421,7 @@ void tl_air_data_node(tl_air *a, const tl_graph *g, uint32_t index, int64_t id) 
   encode_value_desc(a, TL_NODE_OUTPUT_DESC, v, &extra);
 }
 
+/* Encodes a FileConstant: dtype, shape, and where the data lies. */
 static void file_constant(tl_air *a, tl_value_id v, const tl_tensor *t, int64_t id) {
   const tl_air_weight *w = &a->weights.at[a->weight_of[v] - 1];
   const tl_type *type = tl_type_get(a->m, t->type);
@@ -456,6 +457,7 @@ void tl_air_const_node(tl_air *a, tl_value_id v, int64_t id) {
   encode_value_desc(a, TL_NODE_OUTPUT_DESC, v, NULL);
 }
 
+/* Encodes name and output index of each node whose result the graph returns. */
 static void encode_sources(tl_air *a) {
   int64_t index;
   for (uint32_t i = 0; i < a->inputs.n; i++)

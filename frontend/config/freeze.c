@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --freeze: "rate=16000;mask=[1,1,0];state=state.npy". A value is a number, a list of numbers or of
- * lists, or a .npy file. What the elements are is known only with the input's dtype; until then
+/* Reads --freeze: "rate=16000;mask=[1,1,0];state=state.npy". A value is a number, a list of numbers
+ * or of lists, or a .npy file. The dtype of elements is known only with the input, so until then
  * they are text. */
 #include "frontend/config/values.h"
 #include "frontend/npy/npy.h"
@@ -16,6 +16,7 @@ typedef struct list {
   int rank; /* -1 until the first element is met: its depth is the rank */
 } list;
 
+/* Reports an entry that is not NAME=VALUE. */
 static tl_status fail_form(tl_diag *d, tl_location where, tl_sv entry, const char *hint) {
   return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10002", where,
                       "'%.*s' is not of the form NAME=VALUE\v%s", TL_SV_ARG(tl_sv_shown(entry)),
@@ -24,11 +25,13 @@ static tl_status fail_form(tl_diag *d, tl_location where, tl_sv entry, const cha
 
 #define FORMS "write a number, a list such as [1,2,3] or [[1,2],[3,4]], or the path of a .npy file"
 
+/* Reports what is wrong with the list of an input. */
 static tl_status fail_list(list *l, const char *what) {
   return tl_fail_code(l->diag, TL_INVALID_ARGUMENT, "E10002", l->where,
                       "the value of input '%.*s' %s\v%s", TL_SV_ARG(l->out->name), what, FORMS);
 }
 
+/* Skips n bytes and the blanks behind them. */
 static void skip(list *l, size_t n) { l->rest = tl_sv_trim((tl_sv){l->rest.p + n, l->rest.n - n}); }
 
 static bool next_is(const list *l, char c) { return l->rest.n && l->rest.p[0] == c; }
@@ -85,10 +88,13 @@ static tl_status take_list(list *l, int depth) {
   return TL_OK;
 }
 
+/* Takes an element or a list. TL_MAX_RANK bounds the recursion of take_list. */
 static tl_status take_value(list *l, int depth) {
   return next_is(l, '[') ? take_list(l, depth) : take_item(l, depth);
 }
 
+/* Reads a number, or a list whose depth becomes the rank. The number of commas bounds the number of
+ * elements. */
 static tl_status read_list(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                            tl_frozen_input *out) {
   size_t most = 1;
@@ -134,6 +140,7 @@ static tl_status read_array(tl_diag *d, tl_arena *a, tl_sv text, tl_frozen_input
   return status;
 }
 
+/* Reads one NAME=VALUE; the name ends at the first '='. */
 static tl_status read_entry(tl_diag *d, tl_arena *a, tl_location where, tl_sv entry,
                             tl_frozen_input *out) {
   const char *equals = memchr(entry.p, '=', entry.n);

@@ -74,6 +74,7 @@ static tl_status read_switch(tl_json_reader *r, const tl_json_member *m, void *u
   return TL_OK;
 }
 
+/* Reads one section of Switch; entries for one pass must agree. */
 static tl_status read_switches(tl_json_reader *r, const tl_json_member *m, void *user) {
   (void)user;
   section s;
@@ -134,6 +135,7 @@ static tl_status read_level(tl_json_reader *r, const tl_json_member *m, void *us
   return unknown_key(r, m, "among the levels of Priority", "Top, Main or Down");
 }
 
+/* Reads one section of Priority; a pass may have one priority only. */
 static tl_status read_priorities(tl_json_reader *r, const tl_json_member *m, void *user) {
   (void)user;
   section s;
@@ -168,6 +170,7 @@ static tl_status read_exceptional(tl_json_reader *r, const cJSON *array) {
   return status;
 }
 
+/* Reads one member of the top level. */
 static tl_status read_part(tl_json_reader *r, const tl_json_member *m, void *user) {
   (void)user;
   bool switches = tl_sv_is(m->name, "Switch");

@@ -191,6 +191,7 @@ static bool scan_word(scanner *s, const char *word) {
   return true;
 }
 
+/* Scans a value by its first byte; whatever is no other value must be a number. */
 static bool scan_value(scanner *s, unsigned depth) {
   switch (peek(s)) {
   case '{': s->at++; return scan_items(s, '}', depth);

@@ -389,6 +389,7 @@ static tl_status read_attrs(reader *r, op_reader *op) {
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
+/* Reads one op. Its row is added last, when all parts are known to be right. */
 static tl_status read_op(tl_json_reader *json, const tl_json_member *m, void *user) {
   (void)user;
   reader *r = json->out;

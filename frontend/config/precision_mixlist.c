@@ -104,6 +104,7 @@ static tl_status read_types(tl_json_reader *r, const cJSON *array, tl_sv name) {
   return TL_OK;
 }
 
+/* Reads to-add or to-remove of the current list. */
 static tl_status read_operation(tl_json_reader *r, const tl_json_member *m, void *user) {
   static const char *const names[] = {"to-add", "to-remove"};
   mix_reader *s = state_of(r);
@@ -121,6 +122,7 @@ static tl_status read_operation(tl_json_reader *r, const tl_json_member *m, void
   return TL_OK;
 }
 
+/* Reads one of the three lists. */
 static tl_status read_list(tl_json_reader *r, const tl_json_member *m, void *user) {
   mix_reader *s = state_of(r);
   (void)user;

@@ -50,6 +50,7 @@ static unsigned check_placement(tl_settings *s, tl_diag *d) {
   return 0;
 }
 
+/* Dynamic inputs: options that need dynamic_input, and shapes that --dynamic-dims overrules. */
 static unsigned check_dynamic(tl_settings *s, tl_diag *d) {
   static const tl_option_id needs[] = {TL_OPTION_DYNAMIC_GRAPH_EXECUTE_MODE,
                                        TL_OPTION_DYNAMIC_INPUTS_SHAPE_RANGE};

@@ -100,6 +100,8 @@ static tl_status check_member(tl_json_reader *r, const tl_run_member *member, co
   return count(r, status);
 }
 
+/* Reads a member of the current object. Three kinds of objects may have members that the table
+ * lacks. */
 static tl_status read_member(tl_json_reader *r, const tl_json_member *m, void *user) {
   const run_reader *s = state_of(r);
   tl_option_id id = (tl_option_id)s->object->option;

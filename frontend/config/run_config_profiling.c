@@ -94,6 +94,8 @@ static bool is_in(const char *values, tl_sv text) {
   return tl_parse_i64(text, &value) && value >= low && value <= high;
 }
 
+/* Checks one option of profiling_options. A number is printed first, because choices and bounds are
+ * text. */
 static tl_status check_option(tl_diag *d, tl_location where, const cJSON *item) {
   const profiling_option *o = find(tl_sv_from(item->string));
   char number[32];

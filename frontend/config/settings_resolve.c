@@ -58,6 +58,7 @@ static tl_status check_task(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
+/* Reads the input shapes from the newer or the older option, of which only one may be given. */
 static tl_status resolve_shapes(tl_settings *s, tl_diag *d, bool *ranged) {
   tl_option_id id = s->value[TL_OPTION_INPUT_SHAPE] ? TL_OPTION_INPUT_SHAPE
                                                     : TL_OPTION_INPUT_SHAPE_RANGE;
@@ -400,6 +401,7 @@ static tl_sv metadata_of(const tl_module *m) {
   return (tl_sv){NULL, 0};
 }
 
+/* Reads the model's run configuration and resolves all options again from the start. */
 static tl_status resolve_with(tl_settings *s, tl_diag *d, tl_sv text) {
   TL_TRY(tl_read_run_config_text(s, d, model_label, text));
   if (s->file_at[TL_OPTION_ACCELERATE_TRAIN_MODE].file == model_label)

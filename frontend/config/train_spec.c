@@ -113,6 +113,7 @@ static tl_status take_grad(const reader *r, const cJSON *item, tl_declared_grad 
   return take_text(r, indices, "grads", &out->indices);
 }
 
+/* Reads {parameter: gradient}. */
 static tl_status take_grads(reader *r, const cJSON *item) {
   if (!cJSON_IsObject(item))
     return refuse(r, item, "grads", "an object of parameters and tensors");
@@ -163,6 +164,8 @@ static tl_status count_states(const reader *r, const cJSON *item, uint32_t *n) {
   return TL_OK;
 }
 
+/* Reads the list of states; a row of three numbers stands for several states with ascending
+ * numbers. */
 static tl_status take_states(reader *r, const cJSON *item) {
   uint32_t n, count;
   if (!cJSON_IsArray(item))
@@ -205,6 +208,7 @@ static tl_status take_update(const reader *r, const cJSON *item, tl_declared_upd
                       TL_DECLARED_STATES + 1, u->out, &u->n_out);
 }
 
+/* Reads {op type: operands} of ops that update parameters. */
 static tl_status take_updates(reader *r, const cJSON *item) {
   if (!cJSON_IsObject(item))
     return refuse(r, item, "update_ops", "an object of op types");
@@ -295,6 +299,7 @@ static tl_status read_member(reader *r, const cJSON *item) {
                       TL_SV_ARG(tl_sv_shown(tl_sv_from(item->string))));
 }
 
+/* Parses the text of a file, comments allowed, and reads its keys. */
 static tl_status read_text(reader *r, tl_sv text) {
   tl_json json;
   tl_json_error error;

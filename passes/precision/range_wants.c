@@ -94,6 +94,7 @@ typedef struct operand_facts {
 
 enum { COUNTED = TL_FROM_INTEGERS | TL_FROM_FLAGS | TL_FROM_SHAPES };
 
+/* Collects the facts about the f32 operands; constants are classified on the way. */
 static operand_facts facts_of(const wants_walk *w, tl_node_id n) {
   operand_facts f = {.all = 0xff};
   for (uint32_t i = 0; i < tl_node_get(w->m, n)->n_operands; i++) {
@@ -146,6 +147,8 @@ static bool squares(const tl_module *m, tl_node_id n) {
          row->kind == TL_RANGE_POW || row->kind == TL_RANGE_SQUARES;
 }
 
+/* Returns what the results of a node were computed from. The order of the tests is that of
+ * certainty: shapes, integer arithmetic, casts, then arithmetic on floats. */
 static uint8_t from_of_node(const wants_walk *w, tl_node_id n) {
   const tl_range_op *row = tl_range_op_of(w->m, n);
   const tl_node *node = tl_node_get(w->m, n);
@@ -190,6 +193,7 @@ static void hand_on(void *user, const tl_body_link *l) {
   *to = first ? from : (uint8_t)((*to & from & all) | ((*to | from) & ~all));
 }
 
+/* Forward sweep: classifies all values, through bodies by their links. */
 static void go_forward(const wants_walk *w) {
   for (uint32_t i = 0; i < w->m->graphs.n; i++) {
     const tl_graph *g = w->m->graphs.at[i];

@@ -135,6 +135,7 @@ const char *tl_rule_numerics_name(const tl_rule *rule) {
   return rule->kind == TL_RULE_DEFINE ? "" : names[rule->numerics];
 }
 
+/* Adds the rules as JSON, with the reason for a rule that is off. */
 static void add_json(const tl_known_rules *rules, tl_buf *out) {
   tl_json_writer writer = tl_json_to(out), *w = &writer;
   tl_put_array(w);
@@ -161,6 +162,7 @@ static void add_json(const tl_known_rules *rules, tl_buf *out) {
   tl_json_finish(w);
 }
 
+/* Adds one line for each rule. A rule whose pass has its own name shows no pass. */
 static void add_text(const tl_known_rules *rules, tl_buf *out) {
   tl_buf_printf(out, "%-34s %-8s %-32s %-14s %-5s %s\n", "rule", "kind", "pass", "numerics",
                 "state", "defined at");

@@ -76,6 +76,7 @@ static void add_passes(tl_buf *out, const tl_pipeline_report *r) {
   }
 }
 
+/* Adds the weights before and, if passes changed them, after. */
 static void add_weights(tl_buf *out, const tl_summary *s) {
   tl_buf_printf(out, "  weights  %llu constants, ",
                 (unsigned long long)s->weights_before.constants);
@@ -98,6 +99,7 @@ static void add_kernels(tl_buf *out, const tl_ub_totals *k) {
   tl_buf_add_z(out, " of memory traffic\n");
 }
 
+/* Adds times and memory. */
 static void add_costs(tl_buf *out, const tl_summary *s) {
   tl_buf_add_z(out, "  time     ");
   tl_add_duration(out, s->load_ns + s->pass_ns + s->write_ns);
@@ -183,6 +185,7 @@ static const char *find_air(const tl_output_vec *v) {
   return NULL;
 }
 
+/* Adds the files that were written, with their sizes. */
 static void add_outputs(const tl_output_vec *v, tl_buf *out) {
   for (uint32_t i = 0; i < v->n; i++) {
     tl_buf_printf(out, "  wrote    %s", v->at[i].path);
@@ -339,6 +342,7 @@ static void json_kernels(tl_json_writer *w, const tl_ub_totals *k) {
   tl_put_end(w);
 }
 
+/* Adds the passes of one pipeline, also those that changed nothing. */
 static void json_passes(tl_json_writer *w, const tl_pipeline_report *r) {
   for (uint32_t i = 0; i < r->n; i++) {
     tl_put_object(w);
@@ -362,6 +366,7 @@ static void json_outputs(tl_json_writer *w, const tl_output_vec *v) {
   }
 }
 
+/* Adds a count of nodes with the first node as an example. */
 static void json_count(tl_json_writer *w, const tl_module *m, const char *key,
                        const tl_node_count *c) {
   tl_put_key(w, key);

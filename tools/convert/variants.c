@@ -181,6 +181,8 @@ static tl_status write_form(variants *v, bool npu) {
   return TL_OK;
 }
 
+/* Writes one plan for each wanted output. Interfaces are equal, so the states of either module
+ * fit. */
 static tl_status write_plans(variants *v) {
   tl_cli *cli = v->cli;
   for (uint32_t i = 0; i < v->n_sets; i++) {
@@ -218,6 +220,7 @@ static tl_status convert(variants *v) {
 
 /* ---- what the user hears --------------------------------------------------------------------- */
 
+/* Adds both summaries, the plans and the graphs of initial values. */
 static tl_status add_text(variants *v, tl_buf *out) {
   for (int side = 0; side < N_VARIANTS; side++) {
     TL_TRY(choose(v, side));
@@ -231,6 +234,7 @@ static tl_status add_text(variants *v, tl_buf *out) {
   return TL_OK;
 }
 
+/* Adds {"low": summary, "high": summary, "plans": [...], "inits": [...]}. */
 static tl_status add_json(variants *v, tl_buf *out) {
   tl_json_writer writer = tl_json_to(out), *w = &writer;
   tl_put_object(w);

@@ -68,6 +68,7 @@ static tl_sv keep(explanation *x, tl_sv s) {
   return p ? (tl_sv){p, s.n} : TL_SV("");
 }
 
+/* Keeps a wanted remark. All its texts are copied, because they live only as long as this call. */
 static void gather(void *user, const tl_remark *r) {
   explanation *x = user;
   if (!r->fusion || !is_wanted(x, r))
@@ -153,6 +154,7 @@ static void add_event(const explanation *x, tl_buf *out, const event *e) {
   tl_buf_add_char(out, '\n');
 }
 
+/* Adds the events by pass, with the numbers of applied and missed ones. */
 static void add_text(const explanation *x, tl_buf *out) {
   for (uint32_t i = 0; i < x->events.n;) {
     uint32_t fused;
@@ -168,6 +170,7 @@ static void add_text(const explanation *x, tl_buf *out) {
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
+/* Adds one event; a kernel has the bytes it saves, another fusion what it made. */
 static void add_json_event(tl_json_writer *w, const event *e) {
   const tl_fusion_remark *f = &e->f;
   tl_json_line(w, 2);
@@ -196,6 +199,7 @@ static void add_json_event(tl_json_writer *w, const event *e) {
   tl_put_end(w);
 }
 
+/* Adds the events by pass as JSON. */
 static void add_json(const explanation *x, tl_buf *out) {
   tl_json_writer writer = tl_json_to(out), *w = &writer;
   tl_put_array(w);

@@ -153,6 +153,7 @@ typedef struct slot_place {
   uint32_t index;
 } slot_place;
 
+/* Adds one operand or result as an object, with the value that it follows and its known range. */
 static void add_slot_json(view *x, const tl_precision_slot *s, slot_place at, tl_value_id v,
                           const char *why) {
   tl_json_writer *w = &x->node_writer;
@@ -259,6 +260,7 @@ static bool is_wanted(const view *x, tl_node_id n) {
          (f && tl_sv_is(f->type, x->type));
 }
 
+/* Adds a node: its head, its operands and its results. */
 static void add_node(view *x, tl_node_id n) {
   const tl_node *node = tl_node_get(x->m, n);
   if (x->json)
@@ -283,6 +285,7 @@ static bool is_narrower(const tl_precision_slot *s) {
          tl_dtype_get((tl_dtype)s->chosen)->bits < tl_dtype_get((tl_dtype)s->original)->bits;
 }
 
+/* Counts a node with floats, and whether one of its tensors became narrower. */
 static void count_node(view *x, tl_node_id n) {
   const tl_node *node = tl_node_get(x->m, n);
   bool lowered = false;
@@ -347,6 +350,7 @@ static void count_constant(view *x, const wanted_cast *c, tl_float_counts *count
   x->sum.subnormal += counts->subnormal;
 }
 
+/* Adds one line about a cast. k: counts of a constant's numbers; NULL for a cast at run time. */
 static void add_cast_text(view *x, const wanted_cast *c, const tl_float_counts *k) {
   tl_buf *out = &x->casts;
   tl_buf_printf(out, "  %s `%.*s` %s -> %s for `%.*s`", k ? "constant" : "cast    ",
@@ -363,6 +367,7 @@ static void add_cast_text(view *x, const wanted_cast *c, const tl_float_counts *
   tl_buf_add_char(out, '\n');
 }
 
+/* Adds a cast as an object. k: as in add_cast_text. */
 static void add_cast_json(view *x, const wanted_cast *c, const tl_float_counts *k) {
   tl_json_writer *w = &x->cast_writer;
   tl_json_line(w, 2);
@@ -426,6 +431,7 @@ static void look_at_graph(view *x, const tl_graph *g) {
     note_wanted(x, g->ret, i);
 }
 
+/* Visits all graphs while the decision is alive. */
 static void look(void *user, tl_module *m, const tl_precision *d) {
   view *x = user;
   x->m = m;
@@ -461,6 +467,7 @@ static const char *mode_of(const view *x) {
   return name ? name : "the model's own";
 }
 
+/* Adds the explanation for people. Casts are left out if only some nodes are asked for. */
 static void add_text(view *x, tl_buf *out) {
   const summary *s = &x->sum;
   bool only_casts = tl_cli_has(x->cli, TL_OPTION_EXPLAIN_CASTS);
@@ -492,6 +499,7 @@ static void add_list(tl_json_writer *w, const char *key, tl_json_writer *list) {
   tl_put_made(w, tl_buf_view(list->out));
 }
 
+/* Adds the explanation as JSON; its lists were collected while nodes were visited. */
 static void add_json(view *x, tl_buf *out) {
   const summary *s = &x->sum;
   tl_json_writer writer = tl_json_to(out), *w = &writer;

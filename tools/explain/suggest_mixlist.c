@@ -64,6 +64,7 @@ static void add(suggestion *s, tl_module *m, tl_node_id n, const tl_precision_ch
   s->no_memory = !finding_vec_push(&s->found, f) || s->no_memory;
 }
 
+/* Collects the nodes that the policy kept wide, by their judged type. */
 static void look(void *user, tl_module *m, const tl_precision *d) {
   for (uint32_t i = 0; i < m->graphs.n; i++) {
     const tl_graph *g = m->graphs.at[i];
@@ -184,6 +185,7 @@ static tl_status write_file(tl_cli *cli, const char *path, tl_buf *text) {
   return status;
 }
 
+/* Writes or prints the list. With a file, standard output explains the entries. */
 static tl_status output(suggestion *s) {
   tl_cli *cli = s->cli;
   const char *path = tl_cli_get(cli, TL_OPTION_SUGGEST_MIXLIST);

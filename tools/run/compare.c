@@ -142,6 +142,7 @@ static void compare_number(comparison *c, uint64_t i, double a, double b) {
     c->d->excess = error / allowed;
 }
 
+/* Compares the elements of two tensors of one shape, block by block. */
 static void compare_numbers(comparison *c, const tl_host *a, const tl_host *b) {
   double x[BLOCK], y[BLOCK];
   uint64_t n = count(a);
@@ -184,6 +185,7 @@ static bool may_differ(const tl_host *a, const tl_host *b, bool cast) {
   return cast && tl_dtype_is_float((tl_dtype)a->dtype) && tl_dtype_is_float((tl_dtype)b->dtype);
 }
 
+/* Compares two tensors under the tolerance that their dtypes allow. */
 static void compare_tensors(comparison *c, const tl_host *a, const tl_host *b,
                             const tl_tolerance *t, bool cast) {
   if (a->dtype != b->dtype && !may_differ(a, b, cast)) {

@@ -122,6 +122,7 @@ static void add_row(tl_table *t, tl_sv name, const tl_host *v) {
   tl_table_cell(t);
 }
 
+/* Prints the note, a table of outputs, time and memory. */
 static void print_text(run *r, tl_buf *out) {
   static const char *const heads[] = {"output", "type", "min", "max", "mean", "nan", "inf"};
   tl_table t = {.columns = sizeof heads / sizeof *heads};
@@ -141,6 +142,7 @@ static void print_text(run *r, tl_buf *out) {
   tl_buf_add_char(out, '\n');
 }
 
+/* Prints the same facts as JSON. */
 static void print_json(run *r, tl_buf *out) {
   tl_json_writer w = tl_json_to(out);
   tl_put_object(&w);

@@ -153,6 +153,7 @@ static tl_status wait_for(runner *r, const char *name, pid_t pid) {
                  name, WIFSIGNALED(how) ? WTERMSIG(how) : 0);
 }
 
+/* Starts the runner and waits for it. The command is copied, because it is split in place. */
 static tl_status call(runner *r) {
   pid_t pid;
   arg_vec argv = {0};

@@ -305,6 +305,7 @@ static tl_status check_ranks(tl_simulation *s) {
   return TL_OK;
 }
 
+/* Reads the options and makes the training configuration for the simulated ranks. */
 static tl_status read_options(tl_simulation *s) {
   uint64_t ranks, steps;
   if (!s->cli->word)
@@ -341,6 +342,7 @@ static tl_status print(tl_simulation *s) {
   return tl_cli_print(s->cli, &out);
 }
 
+/* Loads both models, makes first values, runs the steps, and prints the report. */
 static tl_status simulate(tl_simulation *s) {
   bool joined = tl_cli_has(s->cli, TL_OPTION_JOINED);
   TL_TRY(load_one(s, joined ? tl_cli_get(s->cli, TL_OPTION_JOINED) : s->cli->word));

@@ -32,6 +32,7 @@ static const char *kind_of(const tl_sim_state *x) {
   return x->parameter ? "parameter" : x->root ? "of a rank" : x->local ? "mean" : "state";
 }
 
+/* Adds the table of states and other outputs. */
 static void add_rows(const tl_simulation *s, tl_buf *out) {
   static const char *const heads[] = {"state", "kind", "largest", "max abs", "relative", "verdict"};
   tl_table t = {.columns = sizeof heads / sizeof *heads};

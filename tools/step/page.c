@@ -161,6 +161,8 @@ static bool is_used(const tl_step_stage *s, uint16_t stream) {
   return false;
 }
 
+/* Draws ticks and their labels. The upper bound on their number keeps the loop finite for any
+ * span. */
 static void draw_axis(tl_buf *out, double span, double scale, int y) {
   double tick = tick_of(span);
   for (int i = 0; i * tick <= span * 1.0001 && i <= 2 * TICKS; i++) {
@@ -211,6 +213,7 @@ static void add_cell(tl_buf *out, double v, int digits) {
   add_z(out, "</td>");
 }
 
+/* Adds the figures of all stages. */
 static void stage_table(tl_buf *out, const tl_step_record *r) {
   add_z(out, "<h2>Stages</h2>\n<table><tr><th>stage</th><th>step, us</th><th>exposed, us</th>"
              "<th>overlap</th><th>tail, us</th><th>critical path</th><th>total compute</th>"
@@ -231,6 +234,7 @@ static void stage_table(tl_buf *out, const tl_step_record *r) {
   add_z(out, "</table>\n");
 }
 
+/* Adds the buckets of the last stage; nothing if there are none. */
 static void bucket_table(tl_buf *out, const tl_step_stage *s) {
   if (!s->n_buckets)
     return;

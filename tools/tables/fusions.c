@@ -35,6 +35,7 @@ static bool get_alias(tl_cli *cli, uint32_t i, alias *out) {
   return true;
 }
 
+/* Adds the aliases as JSON; an alias is on if all its passes are. */
 static void add_json_aliases(tl_cli *cli, tl_json_writer *w) {
   alias a;
   for (uint32_t i = 0; get_alias(cli, i, &a); i++) {
@@ -53,6 +54,7 @@ static void add_json_aliases(tl_cli *cli, tl_json_writer *w) {
   }
 }
 
+/* Adds one line for each alias; "part" means that some of its passes are on. */
 static void add_aliases(tl_cli *cli, tl_buf *out) {
   alias a;
   for (uint32_t i = 0; get_alias(cli, i, &a); i++) {
@@ -99,6 +101,7 @@ static void add_json_notes(tl_cli *cli, tl_json_writer *w, const tl_fusion_name 
   }
 }
 
+/* Adds the passes as JSON, the aliases behind them. */
 static void add_json(tl_cli *cli, tl_buf *out, const tl_fusion_name *rows, uint32_t n) {
   tl_json_writer writer = tl_json_to(out), *w = &writer;
   tl_put_array(w);
@@ -123,6 +126,7 @@ static void add_json(tl_cli *cli, tl_buf *out, const tl_fusion_name *rows, uint3
   tl_json_finish(w);
 }
 
+/* Adds one line for each pass, with the reason for its state. */
 static void add_text(tl_cli *cli, tl_buf *out, const tl_fusion_name *rows, uint32_t n) {
   tl_buf_printf(out, "%-60s %-8s %-8s %-14s %-6s %-5s %s\n", "fusion pass", "kind", "default",
                 "may be off", "rules", "state", "because");

@@ -137,6 +137,7 @@ static bool list_passes(document *d) {
   return true;
 }
 
+/* Adds the names that are accepted but have no rule here. */
 static void add_names(document *d) {
   tl_buf_add_z(d->out,
                "\n## Names without a rule\n\nSwitch files and options accept these names, too, "
@@ -152,6 +153,7 @@ static void add_names(document *d) {
   tl_buf_add_z(d->out, ".\n");
 }
 
+/* Adds the document: how to read it, a section for each pass with rules, and the other names. */
 static void add_all(document *d) {
   tl_buf_add_z(d->out,
                "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"

@@ -132,6 +132,7 @@ static bool count_types(const tl_module *m, type_count_vec *out) {
   return true;
 }
 
+/* Counts constants and their bytes by dtype. */
 static void count_dtypes(const tl_module *m, dtype_count *counts) {
   for (uint32_t g = 0; g < m->graphs.n; g++) {
     const tl_graph *graph = m->graphs.at[g];
@@ -181,6 +182,7 @@ static void add_ops(tl_buf *out, const char *title, const op_count_vec *v) {
   }
 }
 
+/* Adds the NPU types of nodes, with the type as which precision judges them if that is another. */
 static void add_types(tl_buf *out, const type_count_vec *v) {
   if (v->n)
     tl_buf_add_z(out, "NPU types (after clean-up and expansion)\n");
@@ -195,6 +197,7 @@ static void add_types(tl_buf *out, const type_count_vec *v) {
   }
 }
 
+/* Adds the opset of the file and the versions to which the module was brought. */
 static void add_opsets(tl_buf *out, const tl_module *m) {
   tl_buf_add_z(out, "opset    ");
   if (m->source_opset)
@@ -210,6 +213,7 @@ static void add_opsets(tl_buf *out, const tl_module *m) {
   tl_buf_add_char(out, '\n');
 }
 
+/* Adds all facts for people: interface, weights, ops, and what the NPU lacks. */
 static void add_text(tl_buf *out, const char *path, const model_info *info) {
   const tl_module *m = info->module;
   const tl_graph *g = tl_module_main(m);
@@ -248,6 +252,7 @@ static void add_text(tl_buf *out, const char *path, const model_info *info) {
     tl_buf_add_z(out, "every op has an NPU form\n");
 }
 
+/* Adds {op: nodes}, in the order of the counts. */
 static void json_ops(tl_json_writer *w, const char *key, const op_count_vec *v) {
   tl_put_key(w, key);
   tl_put_object(w);
@@ -261,6 +266,7 @@ static void json_ops(tl_json_writer *w, const char *key, const op_count_vec *v) 
   tl_put_end(w);
 }
 
+/* Adds the NPU types as a list of objects. */
 static void json_types(tl_json_writer *w, const type_count_vec *v) {
   tl_put_key(w, "npu_types");
   tl_put_array(w);
@@ -299,6 +305,7 @@ static void json_tensor(tl_json_writer *w, const tl_module *m, const tl_type *t)
   tl_put_end(w);
 }
 
+/* Adds one input or output. */
 static void json_value(tl_json_writer *w, const tl_module *m, tl_value_id v) {
   tl_buf type;
   tl_buf_init(&type);
@@ -311,6 +318,7 @@ static void json_value(tl_json_writer *w, const tl_module *m, tl_value_id v) {
   tl_buf_release(&type);
 }
 
+/* Adds the inputs and outputs of the main graph. */
 static void json_interface(tl_json_writer *w, const tl_module *m) {
   const tl_graph *g = tl_module_main(m);
   tl_put_key(w, "inputs");
@@ -325,6 +333,7 @@ static void json_interface(tl_json_writer *w, const tl_module *m) {
   tl_put_end(w);
 }
 
+/* Adds the totals of the weights, and their parts by dtype. */
 static void json_weights(tl_json_writer *w, const model_info *info) {
   tl_put_key(w, "weights");
   tl_put_object(w);

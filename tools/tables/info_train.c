@@ -62,6 +62,8 @@ static void add_grad(tl_buf *out, const tl_module *m, const tl_train_grad *g) {
   tl_buf_add_char(out, '\n');
 }
 
+/* Adds the step for people. "untold" are values that look like a state or gradient but are not
+ * declared. */
 static void add_text(tl_buf *out, const tl_module *m, const tl_train_info *t) {
   uint32_t counts[TL_N_REGIONS] = {0};
   count_regions(m, t, counts);
@@ -124,6 +126,7 @@ static void json_pair(tl_json_writer *w, const tl_module *m, tl_value_id in, tl_
   tl_put_end(w);
 }
 
+/* Adds one parameter as JSON; members that it does not have are null. */
 static void json_grad(tl_json_writer *w, const tl_module *m, const tl_train_grad *g) {
   tl_put_object(w);
   json_value(w, m, "param", g->param);
@@ -145,6 +148,7 @@ static void json_grad(tl_json_writer *w, const tl_module *m, const tl_train_grad
   tl_put_end(w);
 }
 
+/* Adds the lists of parameters, frozen parameters, undeclared pairs and other states. */
 static void json_lists(tl_json_writer *w, const tl_module *m, const tl_train_info *t) {
   tl_put_key(w, "params");
   tl_put_array(w);

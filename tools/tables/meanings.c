@@ -112,6 +112,7 @@ static bool add_origins(tl_buf *out, const tl_op *npu) {
   return any;
 }
 
+/* Adds the row of an NPU op: its origins, its meanings, and the file of its first definition. */
 static void add_row(tl_buf *out, const meanings *k, const tl_op *op) {
   uint32_t i = 0;
   bool any = has_kernel(op);

@@ -149,6 +149,7 @@ void tl_op_chip_candidates(tl_buf *out, const tl_op_chip *c, const tl_op *op) {
     tl_buf_printf(out, "  from     %s (candidates and guards)\n", op->npu_from);
 }
 
+/* Adds the slots of an op type with the dtypes of its first columns. */
 static void add_slots(tl_buf *out, tl_op_info i) {
   static const char *const kinds[] = {[TL_SLOT_REQUIRED] = "",
                                       [TL_SLOT_OPTIONAL] = " (optional)",
@@ -185,6 +186,7 @@ static void add_bool(tl_json_writer *w, const char *key, bool value) {
   tl_member_bool(w, key, value);
 }
 
+/* Adds the slots of one side with the dtypes of all columns. */
 static void add_slots_json(tl_json_writer *w, tl_op_info i, bool output) {
   static const char *const kinds[] = {[TL_SLOT_REQUIRED] = "required",
                                       [TL_SLOT_OPTIONAL] = "optional",
@@ -207,6 +209,7 @@ static void add_slots_json(tl_json_writer *w, tl_op_info i, bool output) {
   tl_put_end(w);
 }
 
+/* Adds the attributes of an op type. */
 static void add_attrs_json(tl_json_writer *w, tl_op_info i) {
   tl_put_array(w);
   for (uint32_t k = 0; k < i.row->n_attrs; k++) {

@@ -111,6 +111,7 @@ static bool mark_expanded(tl_diag *diag, bool *expanded) {
   return ok;
 }
 
+/* Adds the row of an op. by_rules: an expand rule starts at the op. */
 static void add_row(tl_buf *out, const tl_op_chip *chips, const tl_op *op, bool by_rules) {
   tl_buf_add_z(out, "| ");
   add_name(out, op);

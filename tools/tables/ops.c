@@ -33,6 +33,7 @@ static void add_npu_types(tl_buf *out, const tl_op *op) {
   }
 }
 
+/* Adds the operands or results of an op with their type variables. */
 static void add_ports(tl_buf *out, const char *what, const tl_op_port *ports, uint8_t n,
                       const tl_op *op) {
   static const char *const kinds[] = {[TL_PORT_REQUIRED] = "",
@@ -57,6 +58,7 @@ static void add_vars(tl_buf *out, const tl_op *op) {
   }
 }
 
+/* Adds the attributes of an op with their kinds and defaults. */
 static void add_attrs(tl_buf *out, const tl_op *op) {
   for (uint8_t i = 0; i < op->n_attrs; i++) {
     const tl_op_attr *a = &op->attrs[i];
@@ -118,6 +120,7 @@ static bool is_named(const tl_op *op, const char *word) {
          strcmp(word + n + 2, op->name) == 0;
 }
 
+/* Returns the op whose name is nearest, NULL if none is near. */
 static const char *nearest_op(const char *word) {
   const char *best = NULL;
   size_t best_distance = 4;
@@ -132,6 +135,7 @@ static const char *nearest_op(const char *word) {
   return best;
 }
 
+/* Adds one line of the list: the name, padded to 40 columns, and the NPU types. */
 static void add_row(tl_buf *out, const tl_op *op) {
   size_t start = out->n;
   add_name(out, op);
@@ -185,6 +189,7 @@ static tl_status show_named(tl_cli *cli, const tl_op_chip *chip, bool json, tl_b
                  nearest ? nearest : "", nearest ? "?" : "");
 }
 
+/* Lists all ops but the NPU prototypes, which only a name shows. */
 static void show_all(const tl_op_chip *chip, bool json, tl_buf *out) {
   tl_json_writer w = tl_json_to(out);
   if (json)

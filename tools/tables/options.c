@@ -72,6 +72,7 @@ static void add_members_json(tl_json_writer *w, const tl_run_key *key) {
     tl_put_end(w);
 }
 
+/* Adds the keys as JSON, each with its members. */
 static void add_json(tl_buf *out, const tl_run_key *keys, uint32_t n) {
   tl_json_writer writer = tl_json_to(out), *w = &writer;
   tl_put_array(w);
@@ -96,6 +97,7 @@ static void add_json(tl_buf *out, const tl_run_key *keys, uint32_t n) {
   tl_json_finish(w);
 }
 
+/* Adds one entry for each member of a key that takes an object. */
 static void add_members(tl_buf *out, const tl_run_key *key) {
   uint32_t n;
   const tl_run_member *members = tl_run_members(&n);
@@ -113,6 +115,7 @@ static void add_members(tl_buf *out, const tl_run_key *key) {
   }
 }
 
+/* Adds the lines of one key. */
 static void add_key(tl_buf *out, const tl_run_key *key) {
   char name[TL_RUN_NAME_BYTES];
   tl_buf_printf(out, "  %s  %s %s", name_in_file(key, name), kind_name(&key->type), values_of(key));
@@ -125,6 +128,7 @@ static void add_key(tl_buf *out, const tl_run_key *key) {
   add_members(out, key);
 }
 
+/* Adds the keys by section. */
 static void add_text(tl_buf *out, const tl_run_key *keys, uint32_t n) {
   tl_buf_add_z(out, "Keys of --run-config, each also an option of 'tailor convert'.\n"
                     "key  type values (default); who consumes it; GE's key\n");

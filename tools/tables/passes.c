@@ -15,6 +15,7 @@ static const char *stage_name(uint8_t stage) {
   return names[stage];
 }
 
+/* Adds the rows of the pipeline as JSON. */
 static void add_json(tl_buf *out, const tl_pass_row *rows, uint32_t n) {
   tl_json_writer writer = tl_json_to(out), *w = &writer;
   tl_put_array(w);

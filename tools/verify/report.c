@@ -123,6 +123,7 @@ static tl_grain coarsest(const tl_verify_report *r) {
   return worst;
 }
 
+/* Adds what the comparison allowed, in the form "atol + rtol |b| + share max|b|". */
 static void add_tolerance(tl_buf *out, const tl_verify_report *r) {
   const tl_tolerance *t = r->tolerance;
   tl_grain g = coarsest(r);
@@ -146,6 +147,7 @@ static void add_tolerance(tl_buf *out, const tl_verify_report *r) {
   tl_buf_add_char(out, '\n');
 }
 
+/* Adds the tolerance and one line for each output. */
 static void add_outputs(tl_buf *out, const tl_verify_report *r) {
   if (r->note.n) {
     tl_buf_add_sv(out, tl_buf_view(&r->note));
@@ -161,6 +163,7 @@ static void add_outputs(tl_buf *out, const tl_verify_report *r) {
   }
 }
 
+/* Adds one inner tensor to the table. */
 static void add_row(tl_table *t, const tl_module *m, const tl_twin *row) {
   tl_buf_add_quoted(&t->text, tl_value_name(m, row->value));
   tl_table_cell(t);
@@ -179,6 +182,7 @@ static void add_row(tl_table *t, const tl_module *m, const tl_twin *row) {
   tl_table_add(t, row->d.reason ? row->d.reason : row->d.equal ? "equal" : "differs");
 }
 
+/* Adds the counts of inner tensors, the first that differs, and the `most` worst ones. */
 static void add_inner(tl_buf *out, const tl_twins *t, uint32_t most) {
   static const char *const heads[] = {"tensor",  "op",     "off",    "max abs",
                                       "max rel", "cosine", "verdict"};
@@ -207,6 +211,7 @@ static void add_inner(tl_buf *out, const tl_twins *t, uint32_t most) {
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
+/* Adds the tolerance; NaN becomes null, which means that it was not asked for. */
 static void json_tolerance(tl_json_writer *w, const tl_verify_report *r) {
   const tl_tolerance *t = r->tolerance;
   tl_grain g = coarsest(r);
@@ -237,6 +242,7 @@ static void json_row(tl_json_writer *w, tl_sv name, const tl_difference *d) {
   tl_put_end(w);
 }
 
+/* Adds the inner tensors as JSON. */
 static void json_inner(tl_json_writer *w, const tl_twins *t, uint32_t most) {
   uint32_t n_differ, n = 0;
   const tl_twin *first = first_that_differs(&t->rows, &n_differ);

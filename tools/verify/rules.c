@@ -198,6 +198,7 @@ static tl_status step_to(verifier *v, uint64_t limit, const fired *f) {
   return status;
 }
 
+/* Verifies the rewrites in order, up to the first that changes results too much. */
 static tl_status verify_all(verifier *v) {
   TL_TRY(tl_evaluation_load(&v->e, v->cli->word, &v->original));
   TL_TRY(tl_inputs_settle(&v->e, v->original, &v->inputs, &v->note));

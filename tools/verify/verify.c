@@ -87,6 +87,7 @@ static tl_status compare_with_files(tl_evaluation *e, tl_module *m, const tl_tol
   return tl_verify_print(cli, r);
 }
 
+/* Compares with the outputs of a folder, which also holds the inputs. */
 static tl_status verify_files(tl_evaluation *e, tl_module *a, const tl_tolerance *t) {
   static const tl_option_id others[] = {TL_OPTION_INPUT, TL_OPTION_DIM};
   tl_verify_report r = {.tolerance = t};
@@ -114,6 +115,7 @@ static uint32_t output_counterpart(const tl_module *a, const tl_module *b, uint3
   return n == tl_graph_n_outputs(b, tl_module_main(b)) ? i : UINT32_MAX;
 }
 
+/* Compares each output of b with its counterpart in a. values: results of a, then of b. */
 static tl_status compare_outputs(tl_cli *cli, const tl_module *a, const tl_module *b,
                                  const tl_host_vec values[2], const tl_tolerance *t,
                                  tl_verify_report *r) {
