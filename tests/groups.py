@@ -19,7 +19,7 @@ GROUPS = {
     'golden': ['golden', 'golden_rules', 'golden_numbers', 'rules', 'rule_numbers', 'user_ops',
                'traps', 'fused_traps', 'recognised'],
     'models': ['nodes', 'official', 'corpus', 'evaluate', 'evaluate_corpus', 'npu_form',
-               'recurrent', 'quantized', 'chips', 'cast_counts', 'precision_corpus',
+               'open_sizes', 'recurrent', 'quantized', 'chips', 'cast_counts', 'precision_corpus',
                'precision_peers', 'train_air', 'training_info', 'train_steps', 'half_steps',
                'gradients', 'formulas', 'estimates', 'artifacts', 'single_graph', 'loop_steps',
                'variants'],

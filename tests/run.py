@@ -439,6 +439,10 @@ class Tests:
             total = [a + b for a, b in zip(total, counts)]
         return text, tuple(total)
 
+    def open_sizes(self):
+        """ops whose sizes are open: AIR, and equal to their NPU form at three sizes"""
+        return counted([PYTHON, 'tests/conformance/open_sizes.py', '--tailor', self.tool('gcc')])
+
     def select_rows(self):
         """every row of operator selection: candidates, judged types, columns"""
         return counted([PYTHON, 'tests/select/run.py', '--tailor', self.tool('gcc')])

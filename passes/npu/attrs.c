@@ -118,10 +118,13 @@ static bool same_pads(tl_site *x, uint32_t n, int64_t *out) {
     tl_dim made = tl_npu_dim(x, to, i + 2);
     tl_dim weight = tl_npu_dim(x, tl_operand(x->m, x->node, 1), i + 2);
     int64_t k = list_item(kernel, i, weight);
+    int64_t stride = list_item(strides, i, 1) & INT32_MAX;
+    if (stride == 1) /* a result of the operand's size: pads depend on the window alone */
+      size = made = 1;
     if (size < 0 || made < 0 || k <= 0 || size > INT32_MAX || made > INT32_MAX || k > INT32_MAX)
       return false;
     int64_t span = (k - 1) * (list_item(dilations, i, 1) & INT32_MAX) + 1;
-    int64_t total = (made - 1) * (list_item(strides, i, 1) & INT32_MAX) + span - size;
+    int64_t total = (made - 1) * stride + span - size;
     total = total < 0 ? 0 : total;
     int64_t small = total / 2;
     out[2 * i] = mode == TL_SYM_SAME_UPPER ? small : total - small;

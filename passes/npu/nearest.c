@@ -35,6 +35,7 @@ static bool read_scales(tl_site *x, const tl_dim *in, tl_resize *r) {
     return false;
   if (n && n != RANK)
     return false;
+  r->sized = n == 0;
   for (int i = 0; i < RANK; i++)
     r->scale[i] = n ? scales[i] : (double)r->out[i] / (double)in[i];
   return true;
@@ -72,6 +73,7 @@ bool tl_npu_tf_nearest(tl_site *x) {
   if (!read_scales(x, in, &onnx))
     return false;
   as_tf(&onnx, &tf);
+  tf.sized = true;
   for (int i = 2; i < RANK; i++)
     tf.scale[i] = (double)onnx.out[i] / (double)in[i];
   for (int i = 0; i < RANK; i++)

@@ -47,7 +47,7 @@ def atom(t):
     left, t = total(t)
     if t and t[0] == 'in':
         end = t.index(']')
-        return ('among', left, [w for w in t[2:end] if w != ',']), t[end + 1:]
+        return ('among', left, [w.strip('"') for w in t[2:end] if w != ',']), t[end + 1:]
     if t and t[0] in COMPARE:
         right, rest = total(t[1:])
         return (t[0], left, right), rest
@@ -194,6 +194,7 @@ def call(node, name, args):
              'scalar': lambda: fill(value(node, args[0])),
              'or': lambda: next((v for v in (value(node, a) for a in args) if v is not None), None),
              'all_equal': lambda: all_equal(value(node, args[0]), value(node, args[1])),
+             'static': lambda: port is not None and None not in port['dims'],
              'abs': lambda: magnitude(value(node, args[0])),
              'mod': lambda: remainder(value(node, args[0]), value(node, args[1])),
              'sameshape': lambda: same_shapes(node),

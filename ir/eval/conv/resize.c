@@ -239,7 +239,7 @@ static tl_status fill_outside(tl_eval *ctx, const tl_resize *r, const tl_taps *t
 tl_status tl_eval_resize(tl_eval *ctx) {
   TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK));
   const tl_host *in = tl_eval_in(ctx, 0);
-  tl_resize r;
+  tl_resize r = {0};
   tl_host *out;
   TL_TRY(tl_resize_read(ctx, &r));
   if (!in->rank) /* a scalar has no axis to resize */

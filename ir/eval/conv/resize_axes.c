@@ -150,6 +150,7 @@ static tl_status by_sizes(tl_eval *ctx, const chosen *axes, tl_resize *r) {
     r->out[a] = size;
     r->scale[a] = in->dims[a] ? (double)size / (double)in->dims[a] : 1;
   }
+  r->sized = !policy;
   return policy && in->n ? keep_ratio(ctx, axes, policy == 2, r) : TL_OK;
 }
 
@@ -192,39 +193,61 @@ tl_status tl_resize_read(tl_eval *ctx, tl_resize *r) {
 
 /* ---- coordinates ---------------------------------------------------------------------------- */
 
+/* Rounds v to f32 where neighbours are looked up: which of two is nearer may hang on the last bit,
+ * and runtimes compute places in f32. */
+static double place_of(const tl_resize *r, double v) {
+  return r->mode == TL_RESIZE_NEAREST ? (double)(float)v : v;
+}
+
+/* Returns (i + shift) / scale - back, with each step rounded as place_of says. */
+static double divided(const tl_resize *r, double i, double shift, double scale, double back) {
+  return place_of(r, place_of(r, place_of(r, i + shift) / scale) - back);
+}
+
+/* Returns the length of the result before it was rounded. */
+static double exact_length(const tl_resize *r, int axis, double in) {
+  return r->sized ? (double)r->out[axis] : place_of(r, place_of(r, r->scale[axis]) * in);
+}
+
+/* half_pixel_symmetric: what a rounded size lacks goes to both ends. */
+static double symmetric(const tl_resize *r, int axis, double in, double i) {
+  double scale = place_of(r, r->scale[axis]), length = exact_length(r, axis, in);
+  double lack = place_of(r, 1 - place_of(r, (double)r->out[axis] / length));
+  double at = place_of(r, place_of(r, in / 2 * lack) + divided(r, i, 0.5, scale, 0));
+  return place_of(r, at - 0.5);
+}
+
 /* Returns where result element i lies in the operand. align_corners uses the length before it was
  * rounded, as the specification does. */
 static double coordinate(const tl_resize *r, int axis, double in, double i) {
-  double scale = r->scale[axis], length = scale * in;
+  double scale = place_of(r, r->scale[axis]), length = exact_length(r, axis, in);
   /* no shift either, though tf_half_pixel_for_nn alone would give one */
   if (scale == 1 && r->map != TL_RESIZE_TF_CROP)
     return i;
   switch (r->map) {
-  case TL_RESIZE_ALIGN_CORNERS: return length == 1 ? 0 : i * (in - 1) / (length - 1);
-  case TL_RESIZE_ASYMMETRIC: return i / scale;
-  case TL_RESIZE_TF_HALF_PIXEL_NN: return (i + 0.5) / scale;
-  case TL_RESIZE_PYTORCH_HALF_PIXEL: return r->out[axis] > 1 ? (i + 0.5) / scale - 0.5 : 0;
-  case TL_RESIZE_HALF_PIXEL_SYMMETRIC: {
-    double adjusted = (double)r->out[axis] / length;
-    return in / 2 * (1 - adjusted) + (i + 0.5) / scale - 0.5;
-  }
+  case TL_RESIZE_ALIGN_CORNERS:
+    return length == 1 ? 0 : place_of(r, place_of(r, i * (in - 1)) / place_of(r, length - 1));
+  case TL_RESIZE_ASYMMETRIC: return divided(r, i, 0, scale, 0);
+  case TL_RESIZE_TF_HALF_PIXEL_NN: return divided(r, i, 0.5, scale, 0);
+  case TL_RESIZE_PYTORCH_HALF_PIXEL: return r->out[axis] > 1 ? divided(r, i, 0.5, scale, 0.5) : 0;
+  case TL_RESIZE_HALF_PIXEL_SYMMETRIC: return symmetric(r, axis, in, i);
   case TL_RESIZE_TF_CROP: {
     double from = r->from[axis], to = r->to[axis];
     if (r->out[axis] > 1)
       return from * (in - 1) + i * (to - from) * (in - 1) / (double)(r->out[axis] - 1);
     return 0.5 * (from + to) * (in - 1);
   }
-  default: return (i + 0.5) / scale - 0.5;
+  default: return divided(r, i, 0.5, scale, 0.5);
   }
 }
 
 /* Rounds a position; prefer_floor takes the lower neighbour of a tie, prefer_ceil the upper one. */
 static double nearest(const tl_resize *r, double at) {
   switch (r->near) {
-  case TL_RESIZE_PREFER_CEIL: return floor(at + 0.5);
+  case TL_RESIZE_PREFER_CEIL: return floor(place_of(r, at + 0.5));
   case TL_RESIZE_FLOOR: return floor(at);
   case TL_RESIZE_CEIL: return ceil(at);
-  default: return ceil(at - 0.5);
+  default: return ceil(place_of(r, at - 0.5));
   }
 }
 

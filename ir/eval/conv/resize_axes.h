@@ -37,6 +37,7 @@ typedef struct tl_resize {
   double cubic_a;
   double extrapolation;
   int64_t out[TL_MAX_RANK]; /* dims of the result */
+  bool sized;               /* out are the exact sizes; else those are dims times scale */
   double scale[TL_MAX_RANK];
   double from[TL_MAX_RANK]; /* region of interest, in [0, 1] of the axis */
   double to[TL_MAX_RANK];
@@ -57,7 +58,7 @@ tl_status tl_resize_read(tl_eval *ctx, tl_resize *r) TL_NODISCARD;
 /* Sets map and near from values of the attributes; false when one is not known. */
 bool tl_resize_modes(tl_sv map, tl_sv near, tl_resize *r);
 /* Returns the operand element that result element i is in nearest mode, along an axis of length
- * `in` > 0. Of r it reads map, near, and the axis' out, scale, from and to. */
+ * `in` > 0. Of r it reads map, near, sized, and the axis' out, scale, from and to. */
 int64_t tl_resize_nearest(const tl_resize *r, int axis, int64_t in, int64_t i);
 /* Makes the taps of an axis of length `in` > 0 and result length > 0, in scratch. TL_INVALID_MODEL,
  * TL_NO_MEMORY. */
