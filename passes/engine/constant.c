@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the constants and attributes of a replacement hold: numbers, lists, and tensors of
- * attributes. */
+/* Stores numbers of rules in the constants and attributes of a replacement: numbers, lists, and
+ * tensors of attributes. */
 #include "ir/host.h"
 #include "passes/engine/rule_values.h"
 #include "passes/expr/function.h"
 
+/* Writes element i of dtype d to `at`: number v if `whole`, else f. Floats are rounded; an integer
+ * dtype takes only integers in its range. False if the number does not fit, or d has no numbers
+ * here. */
 static bool store_number(tl_dtype d, void *at, uint32_t i, double f, int64_t v, bool whole) {
   double number = whole ? (double)v : f;
   switch (d) {
@@ -57,6 +60,8 @@ bool tl_rv_tensor(tl_module *m, tl_arena *scratch, tl_rv v, tl_dtype d, tl_tenso
   return true;
 }
 
+/* Floats of an attribute are f32: doubles are narrowed. Of kind TL_ATTR_NONE for a longer list than
+ * expressions may have. */
 static tl_attr floats_attr(tl_module *m, tl_symbol name, tl_rv v) {
   float narrow[TL_FN_LONGEST];
   if (!v.wide)

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of rules over equations of Einsum. Equations with "..." or without "->" are unknown. */
+/* Functions of rules over equations of Einsum. Equations with "..." or without "->" give NONE:
+ * their letters depend on the shapes of the operands. */
 #include "passes/engine/functions.h"
 
-enum { MOST_LETTERS = 64 };
+enum { MOST_LETTERS = 64 }; /* of an equation, commas and arrow included */
 
-/* Letters, commas and one '>' for the arrow; blanks are gone. */
+/* An equation without blanks: letters, commas and one '>' for the arrow. */
 typedef struct equation {
   char at[MOST_LETTERS];
   uint32_t n;
-  uint32_t arrow; /* place of '>' */
+  uint32_t arrow; /* index of '>': operands before it, the result behind it */
 } equation;
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
+/* Reads argument i. Commas may stand between operands only. Returns false for anything else. */
 static bool read_equation(tl_site *x, const tl_expr *e, uint32_t i, equation *out) {
   tl_rv v = tl_fn_arg(x, e, i);
   if (v.kind != TL_RV_STRING)
@@ -39,7 +41,8 @@ static bool read_equation(tl_site *x, const tl_expr *e, uint32_t i, equation *ou
   return arrow;
 }
 
-/* Equal but for the names of the letters. */
+/* Returns true if two equations are equal up to the names of their letters: they have equal letters
+ * at the same pairs of places. O(n^2). */
 static bool same_form(const equation *a, const equation *b) {
   if (a->n != b->n)
     return false;
@@ -61,6 +64,7 @@ tl_rv tl_fn_einsum_is(tl_site *x, const tl_expr *e) {
   return tl_rv_truth(same_form(&a, &b));
 }
 
+/* Returns the index of a letter within [from, to), counted from `from`; -1 if it is not there. */
 static int64_t place_of(const equation *q, uint32_t from, uint32_t to, char letter) {
   for (uint32_t i = from; i < to; i++)
     if (q->at[i] == letter)
@@ -68,7 +72,8 @@ static int64_t place_of(const equation *q, uint32_t from, uint32_t to, char lett
   return -1;
 }
 
-/* One operand, and no letter twice on a side. */
+/* Returns true for an equation of one operand without repeated letters on either side: a repeated
+ * letter would take a diagonal. */
 static bool is_unary(const equation *q) {
   for (uint32_t i = 0; i < q->n; i++) {
     uint32_t from = i < q->arrow ? 0 : q->arrow + 1;
@@ -78,6 +83,8 @@ static bool is_unary(const equation *q) {
   return true;
 }
 
+/* Gives, for each axis of the result, the axis of the operand with the same letter. Both sides must
+ * have the same number of letters. */
 tl_rv tl_fn_einsum_perm(tl_site *x, const tl_expr *e) {
   equation q;
   if (!read_equation(x, e, 0, &q) || !is_unary(&q) || q.n != 2 * q.arrow + 1)
@@ -91,12 +98,14 @@ tl_rv tl_fn_einsum_perm(tl_site *x, const tl_expr *e) {
   return at ? tl_rv_list(at, q.arrow) : tl_rv_none();
 }
 
+/* Gives the axes whose letters the result lacks. The letters of the result must be in the order of
+ * the operand, or a transposition would be needed as well. */
 tl_rv tl_fn_einsum_sum(tl_site *x, const tl_expr *e) {
   equation q;
   if (!read_equation(x, e, 0, &q) || !is_unary(&q))
     return tl_rv_none();
   int64_t *at = tl_fn_room(x, q.arrow);
-  uint32_t n = 0, kept = q.arrow + 1; /* the result's letters come in the operand's order */
+  uint32_t n = 0, kept = q.arrow + 1; /* the next letter of the result */
   for (uint32_t i = 0; at && i < q.arrow; i++) {
     if (kept < q.n && q.at[i] == q.at[kept])
       kept++;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that only rules have, over the values of a pattern. */
+/* Functions that only rules have, over the values that a pattern binds: their rows are in
+ * passes/expr/functions.tbl. */
 #include <math.h>
 
 #include "ir/tensor_expr.h"
 #include "passes/engine/functions.h"
 
-enum { LONGEST_SPLAT = 1 << 16 };
+enum { LONGEST_SPLAT = 1 << 16 }; /* upper bound on elements of constants that are compared */
 
+/* A result of an optional node is present if the node is, an operand from outside if it is
+ * given. */
 tl_rv tl_rule_fn_present(tl_site *x, const tl_expr *e) {
   const tl_expr *a = e->args[0];
   if (a->kind != TL_EXPR_VALUE)
@@ -28,6 +31,7 @@ tl_rv tl_fn_is_output(tl_site *x, const tl_expr *e) {
   return v ? tl_rv_truth(tl_value_is_output(x->m, v)) : tl_rv_none();
 }
 
+/* Constants are compared by their elements: exporters write the same constant several times. */
 tl_rv tl_fn_same_value(tl_site *x, const tl_expr *e) {
   tl_value_id a = tl_fn_value(x, e, 0), b = tl_fn_value(x, e, 1);
   const tl_tensor *s = a ? tl_value_constant(x->m, a) : NULL;
@@ -35,7 +39,8 @@ tl_rv tl_fn_same_value(tl_site *x, const tl_expr *e) {
   return tl_rv_truth(a == b || (s && t && tl_tensor_equal(x->m, s, t, LONGEST_SPLAT)));
 }
 
-/* Sizes and limits of images are floats in many models. */
+/* Gives the elements of a constant of floats as integers, all of which must be whole: sizes and
+ * limits of images are floats in many models. */
 tl_rv tl_fn_wholes(tl_site *x, const tl_expr *e) {
   const tl_tensor *t = tl_fn_constant(x, e, 0);
   uint64_t n = t ? tl_tensor_elements(x->m, t) : 0;
@@ -49,6 +54,7 @@ tl_rv tl_fn_wholes(tl_site *x, const tl_expr *e) {
   return at ? tl_rv_list(at, (uint32_t)n) : tl_rv_none();
 }
 
+/* A float is also equal if it is equal in f32, since rules write numbers in decimals. */
 tl_rv tl_fn_is_splat(tl_site *x, const tl_expr *e) {
   tl_rv v = tl_fn_scalar(x, e), wanted = tl_fn_arg(x, e, 1);
   double a = v.kind == TL_RV_INT ? (double)v.i : v.f;
@@ -57,7 +63,8 @@ tl_rv tl_fn_is_splat(tl_site *x, const tl_expr *e) {
                      (a == b || (v.kind == TL_RV_FLOAT && (float)a == (float)b)));
 }
 
-/* Smallest and greatest element of bytes, which may be computed ones. */
+/* Widens *least and *most by the n elements of t, read in blocks: the tensor may be large, and an
+ * expression of which no copy exists. */
 static void byte_bounds(const tl_tensor *t, uint64_t n, int64_t *least, int64_t *most) {
   uint8_t bytes[4096];
   for (uint64_t at = 0, k; at < n; at += k) {
@@ -71,6 +78,8 @@ static void byte_bounds(const tl_tensor *t, uint64_t n, int64_t *least, int64_t 
   }
 }
 
+/* Finds the smallest and the greatest element of an integer tensor; false if it has none or is no
+ * such tensor. t may be NULL. */
 static bool bounds(const tl_site *x, const tl_tensor *t, int64_t *least, int64_t *most) {
   uint64_t n = t ? tl_tensor_elements(x->m, t) : 0;
   *least = INT64_MAX;
@@ -99,7 +108,8 @@ tl_rv tl_fn_most(tl_site *x, const tl_expr *e) {
   return bounds(x, tl_fn_constant(x, e, 0), &least, &most) ? tl_rv_int(most) : tl_rv_none();
 }
 
-/* The elements run over an axis of n places, `inner` elements each. */
+/* Adds the elements to sums[n], one for each index of an axis: element i of the tensor has index i
+ * / inner % n, where `inner` elements stand behind the axis. A sum of bytes cannot overflow. */
 static void add_up(const tl_tensor *t, uint64_t inner, uint64_t n, bool magnitudes, int64_t *sums) {
   uint8_t bytes[4096];
   for (uint64_t at = 0, k; at < t->bytes; at += k) {
@@ -112,7 +122,9 @@ static void add_up(const tl_tensor *t, uint64_t inner, uint64_t n, bool magnitud
   }
 }
 
-/* Sums at each of the n places of an axis of a constant of bytes; NULL when there are none. */
+/* Returns the sums over all other axes at each of the *n indices of the axis that argument 1 names;
+ * NULL if argument 0 is no constant of bytes, or a list would be too long. magnitudes: sums of
+ * absolute values, which are 0 only for zeros. */
 static int64_t *sums_along(tl_site *x, const tl_expr *e, bool magnitudes, uint64_t *n) {
   const tl_tensor *t = tl_fn_constant(x, e, 0);
   const tl_type *type = t ? tl_type_get(x->m, t->type) : NULL;
@@ -137,6 +149,7 @@ tl_rv tl_fn_sums(tl_site *x, const tl_expr *e) {
   return sums ? tl_rv_list(sums, (uint32_t)n) : tl_rv_none();
 }
 
+/* Writes the indices into the list of sums, which it has read that far. */
 tl_rv tl_fn_filled(tl_site *x, const tl_expr *e) {
   uint64_t n;
   int64_t from;
@@ -150,7 +163,8 @@ tl_rv tl_fn_filled(tl_site *x, const tl_expr *e) {
   return tl_rv_list(places, found);
 }
 
-/* The same bytes under another type; those of a file stay there. */
+/* Gives the same bytes as a list of U4, two elements in each byte. The new tensor has the same
+ * source, so that bytes of a file stay there. */
 tl_rv tl_fn_nibbles(tl_site *x, const tl_expr *e) {
   tl_value_id v = tl_fn_value(x, e, 0);
   const tl_tensor *t = v ? tl_value_constant(x->m, v) : NULL;
@@ -188,6 +202,7 @@ tl_rv tl_fn_opset(tl_site *x, const tl_expr *e) {
   return tl_rv_int(tl_module_opset(x->m, 0));
 }
 
+/* GE numbers dtypes in its own way. */
 tl_rv tl_fn_ge(tl_site *x, const tl_expr *e) {
   tl_rv v = tl_fn_arg(x, e, 0);
   tl_dtype d = v.kind == TL_RV_INT ? tl_dtype_from_ge(v.i) : TL_DTYPE_NONE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses the clauses of a rule, between its name and its braces. */
+/* Parses the clauses of a rule, between its name and its braces. A new clause is a row of the table
+ * `clauses`. */
 #include "passes/engine/parser.h"
 
 enum { N_CLAUSES = 5 };
@@ -7,6 +8,7 @@ enum { N_CLAUSES = 5 };
 /* Returns the clause that starts here; N_CLAUSES if there is none. */
 static unsigned clause_at(const tl_rule_parser *p);
 
+/* Definitions and rules that capture are not here: they start in another way, see parse.c. */
 tl_status tl_rule_kind_word(tl_rule_parser *p, tl_rule *r) {
   static const struct {
     const char *word;

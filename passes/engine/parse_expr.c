@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rule parser: tokens, names, expressions (passes/expr). */
+/* Rule parser: errors, tokens, names of values, and the bridge to the parser of expressions
+ * (passes/expr). */
 #include "passes/engine/parser.h"
 
 /* ---- errors --------------------------------------------------------------------------------- */
@@ -44,6 +45,7 @@ void tl_rule_enter_room(tl_rule_parser *p, tl_rule *r) {
   r->steps = room->steps;
 }
 
+/* Copies an array into the arena of the set; sets *lost if memory is out. */
 static void *moved(tl_rule_parser *p, const void *from, size_t n, size_t size, bool *lost) {
   void *to = tl_arena_calloc(&p->set->arena, n, size);
   if (to && n)
@@ -69,7 +71,7 @@ void tl_rule_advance(tl_rule_parser *p) { p->at = tl_lex_next(&p->lexer); }
 bool tl_rule_at(const tl_rule_parser *p, const char *s) {
   if (p->at.kind != TL_TOKEN_PUNCT && p->at.kind != TL_TOKEN_WORD)
     return false;
-  /* rules are read in every run, and most questions are answered by the first byte */
+  /* No strlen: rules are read in every run, and the first byte answers most questions. */
   tl_sv text = p->at.text;
   size_t i = 0;
   while (i < text.n && s[i] && text.p[i] == s[i])
@@ -96,6 +98,8 @@ tl_status tl_rule_expect(tl_rule_parser *p, const char *s) {
   return tl_rule_expected(p, what);
 }
 
+/* Braces nest, since a pattern may have alternatives; braces in strings are part of a string
+ * token. */
 tl_status tl_rule_skip(tl_rule_parser *p) {
   uint32_t open = 0;
   do {
@@ -111,7 +115,8 @@ tl_status tl_rule_skip(tl_rule_parser *p) {
   return TL_OK;
 }
 
-/* What a token says; valid until the next one in quotes. */
+/* Returns the text of a token without its escapes. It is a view of the source, or of p->text, where
+ * the next token with escapes replaces it. */
 static tl_status text_of(tl_rule_parser *p, tl_token t, tl_sv *out) {
   *out = t.text;
   if (!t.quoted || !memchr(t.text.p, '\\', t.text.n))
@@ -151,7 +156,8 @@ tl_status tl_rule_op(tl_rule_parser *p, tl_op_id *out) {
   return *out == UINT32_MAX ? tl_rule_memory(p) : TL_OK;
 }
 
-/* %name or $name is not there; with alternatives, it may be in another spelling. */
+/* Reports that no statement of the pattern binds this name. With alternatives, the message says in
+ * which spelling. */
 static tl_status unbound(tl_rule_parser *p, char sign) {
   tl_sv name = p->at.text;
   if (p->n_eithers)
@@ -160,6 +166,7 @@ static tl_status unbound(tl_rule_parser *p, char sign) {
   return tl_rule_fail(p, p->at, "%c%.*s is not bound by the pattern", sign, TL_SV_ARG(name));
 }
 
+/* A linear search is enough: a rule has at most TL_RULE_VALUES values. */
 tl_status tl_rule_value_index(tl_rule_parser *p, bool create, uint8_t *out) {
   tl_sv name;
   tl_rule *r = p->rule;
@@ -176,7 +183,7 @@ tl_status tl_rule_value_index(tl_rule_parser *p, bool create, uint8_t *out) {
     return unbound(p, '%');
   if (r->n_values == TL_RULE_VALUES)
     return tl_rule_fail(p, p->at, "a rule has at most %d values", TL_RULE_VALUES);
-  if (p->at.quoted) {
+  if (p->at.quoted) { /* the text may be in p->text, which does not last */
     name.p = tl_arena_copy(&p->set->arena, name.p, name.n);
     if (!name.p)
       return tl_rule_memory(p);
@@ -215,6 +222,7 @@ tl_status tl_rule_number(tl_rule_parser *p, double *out) {
     negative = true;
     tl_rule_advance(p);
   }
+  /* To the lexer, inf and nan are words. */
   if (p->at.kind == TL_TOKEN_WORD && (tl_sv_is(p->at.text, "inf") || tl_sv_is(p->at.text, "nan")))
     p->at.kind = TL_TOKEN_NUMBER;
   if (p->at.kind != TL_TOKEN_NUMBER || !tl_parse_f64(p->at.text, out))
@@ -227,11 +235,13 @@ tl_status tl_rule_number(tl_rule_parser *p, double *out) {
 
 /* ---- expressions ---------------------------------------------------------------------------- */
 
+/* Reports an error of the expression parser as one of the rule. */
 static tl_status fail_expr(tl_expr_parser *e, tl_token at, tl_sv text) {
   return tl_rule_fail(e->user, at, "%.*s", TL_SV_ARG(text));
 }
 
-/* %x or $x: the token at hand is that of the expression. */
+/* Looks up %x or $x for the expression parser. Both parsers read the same text: lexer and token go
+ * over to this one and back. */
 static tl_status bound(tl_expr_parser *e, uint8_t *index) {
   tl_rule_parser *p = e->user;
   p->lexer = e->lexer;

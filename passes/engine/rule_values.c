@@ -5,6 +5,7 @@
 
 #include "passes/engine/functions.h"
 
+/* By tl_function; NULL for functions of the op table alone, which the parser refuses in rules. */
 static const tl_fn functions[TL_N_FUNCTIONS] = {
 #define ROW_EXPR(name) [TL_FN_##name] = tl_fn_##name,
 #define ROW_NPU(name)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of rules: how the scales of quantized models hang together. */
+/* Functions of rules over the scales of quantized models. */
 #include <math.h>
 
 #include "passes/engine/functions.h"
@@ -9,15 +9,17 @@ static const tl_tensor *constant_arg(const tl_site *x, const tl_expr *e, uint32_
   return v ? tl_value_constant(x->m, v) : NULL;
 }
 
-/* Element i of n, or the only one. */
+/* Reads element i of a scale for n channels; a single number is the scale of every channel. */
 static bool scale_at(const tl_site *x, const tl_tensor *t, uint64_t n, uint64_t i, double *out) {
   uint64_t own = tl_tensor_elements(x->m, t);
   return (own == 1 || own == n) && tl_tensor_float_at(x->m, t, own == 1 ? 0 : i, out);
 }
 
+/* A scale may be a product that was computed in f32, or one that was written in decimals: hence the
+ * tolerance. */
 tl_rv tl_fn_is_product(tl_site *x, const tl_expr *e) {
-  enum { MOST = 1 << 20 };             /* channels */
-  static const double rounding = 3e-7; /* of a product in f32, and of one written in decimals */
+  enum { MOST = 1 << 20 };             /* upper bound on channels */
+  static const double rounding = 3e-7; /* relative; a few units in the last place of f32 */
   const tl_tensor *t[3];
   uint64_t n = 1;
   for (uint32_t i = 0; i < 3; i++) {

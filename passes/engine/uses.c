@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of rules: who reads a value, and where it goes from there. */
+/* Functions of rules that follow a value through the graph: who uses it, and what is behind. */
 #include "ir/ops_gen.h"
 #include "passes/engine/functions.h"
 
+/* An output of the graph has RETURN as a user, and a user in a body is in another graph: neither is
+ * such an op. */
 tl_rv tl_fn_all_users(tl_site *x, const tl_expr *e) {
   tl_value_id v = tl_fn_value(x, e, 0);
   tl_rv name = tl_fn_arg(x, e, 1);
@@ -18,7 +20,8 @@ tl_rv tl_fn_all_users(tl_site *x, const tl_expr *e) {
   return tl_rv_truth(true);
 }
 
-/* The node, of ONNX's domain and the name that argument i gives, that the use u belongs to. */
+/* Returns the node of use u if it is an ONNX op with the name that argument i gives; TL_NO_NODE if
+ * not. */
 static tl_node_id named_user(tl_site *x, const tl_expr *e, uint32_t i, tl_use_id u) {
   tl_rv name = tl_fn_arg(x, e, i);
   tl_node_id n = tl_use_get(x->m, u)->user;
@@ -28,14 +31,16 @@ static tl_node_id named_user(tl_site *x, const tl_expr *e, uint32_t i, tl_use_id
   return fits ? n : TL_NO_NODE;
 }
 
+/* Depth-first search without recursion: at[d] is the next use to try at depth d, for the op that
+ * argument d names. The search ends with "no" when it has looked at MOST uses. */
 tl_rv tl_fn_feeds(tl_site *x, const tl_expr *e) {
-  enum { NAMES = 4, MOST = 256 }; /* uses looked at: a mask may be shared by all layers */
+  enum { NAMES = 4, MOST = 256 }; /* arguments; uses looked at: all layers may share a mask */
   tl_use_id at[NAMES];
   uint32_t depth = 1;
   tl_value_id v = tl_fn_value(x, e, 0);
   at[1] = v ? tl_value_get(x->m, v)->first_use : 0;
   for (int left = MOST; depth > 0 && left > 0; left--) {
-    if (!at[depth]) { /* no way on from here */
+    if (!at[depth]) { /* all uses at this depth are tried */
       depth--;
       continue;
     }
@@ -50,7 +55,7 @@ tl_rv tl_fn_feeds(tl_site *x, const tl_expr *e) {
   return tl_rv_truth(false);
 }
 
-/* The only user of v, when it is a node of the same graph with one result. */
+/* Returns the only user of v if it is a node of the same graph with one result, else TL_NO_NODE. */
 static tl_node_id only_user(const tl_module *m, tl_value_id v) {
   const tl_value *value = tl_value_get(m, v);
   tl_node_id from = tl_value_producer(m, v);
@@ -63,7 +68,7 @@ static tl_node_id only_user(const tl_module *m, tl_value_id v) {
   return fits ? user : TL_NO_NODE;
 }
 
-/* True when the op is of ONNX's domain and named by one of the arguments from `first`. */
+/* Returns true if the op is an ONNX op that one of the arguments [first, end) names. */
 static bool is_named(tl_site *x, const tl_expr *e, tl_op_id op, uint32_t first, uint32_t end) {
   for (uint32_t i = first; i < end; i++) {
     tl_rv name = tl_fn_arg(x, e, i);
@@ -74,11 +79,13 @@ static bool is_named(tl_site *x, const tl_expr *e, tl_op_id op, uint32_t first, 
   return false;
 }
 
+/* An absent operand counts as a constant: nothing is computed for it. */
 static bool is_constant(const tl_module *m, tl_value_id v) {
   return !v || tl_value_constant(m, v) != NULL;
 }
 
-/* True when v is a constant, or one that stays dequantized (TL_TRAIT_UNFOLDED). */
+/* Returns true if v is a constant, or is computed from constants by a node that is not folded
+ * (TL_TRAIT_UNFOLDED), such as the dequantization of a weight. */
 static bool is_weight(const tl_module *m, tl_value_id v) {
   if (is_constant(m, v))
     return true;
@@ -89,9 +96,9 @@ static bool is_weight(const tl_module *m, tl_value_id v) {
   return fixed;
 }
 
-/* True when v has at most one dim other than 1 and a view that nothing else reads makes it, or the
- * dequantization of one by constants: turned another way, the elements are the same, and the views
- * are one. */
+/* Returns true if v can be viewed in another order of dims at no cost: at most one dim is not 1,
+ * and v is the result of a Reshape or Transpose, or of the dequantization of such a result by
+ * constants, with no other user. Another view then replaces that one. */
 static bool is_turned(const tl_module *m, tl_value_id v) {
   const tl_type *t = tl_type_get(m, tl_value_type(m, v));
   tl_node_id n = tl_value_producer(m, v);
@@ -116,7 +123,8 @@ tl_rv tl_fn_turned(tl_site *x, const tl_expr *e) {
   return v ? tl_rv_truth(is_turned(x->m, v)) : tl_rv_none();
 }
 
-/* True when what stands beside v are weights, or turns as they do. */
+/* Returns true if all operands of n except v are weights, or values that can be viewed in another
+ * order as v is. */
 static bool among_weights(const tl_module *m, tl_node_id n, tl_value_id v) {
   for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++) {
     tl_value_id o = tl_operand(m, n, i);
@@ -126,8 +134,11 @@ static bool among_weights(const tl_module *m, tl_node_id n, tl_value_id v) {
   return true;
 }
 
+/* Walks from %x over single users that are elementwise, or named by arguments 2 and later, and
+ * whose other operands are weights or views; tells whether it arrives at an op that argument 1
+ * names. */
 tl_rv tl_fn_meets(tl_site *x, const tl_expr *e) {
-  enum { FARTHEST = 32 }; /* fewer than the rounds of clean-up, a step of a rule takes one */
+  enum { FARTHEST = 32 }; /* steps; fewer than the rounds of clean-up, as each step takes a round */
   tl_value_id v = tl_fn_value(x, e, 0);
   for (int i = 0; v && i <= FARTHEST; i++) {
     tl_node_id n = only_user(x->m, v);

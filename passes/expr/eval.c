@@ -3,12 +3,13 @@
  * condition that cannot be decided does not hold. */
 #include "passes/expr/function.h"
 
-enum { MAX_SCAN = 1 << 20 }; /* elements of a constant that is looked at */
+enum { MAX_SCAN = 1 << 20 }; /* upper bound on elements read from one constant */
 
 static tl_rv floats(const double *at, uint32_t n) {
   return (tl_rv){.kind = TL_RV_FLOATS, .wide = true, .is = {NULL, n}, .ds = at};
 }
 
+/* Returns the number that v is as a double; false if v is no number. */
 static bool number_of(tl_rv v, double *out) {
   if (v.kind == TL_RV_FLOAT)
     *out = v.f;
@@ -19,11 +20,14 @@ static bool number_of(tl_rv v, double *out) {
   return true;
 }
 
-/* Flags of some ops are 0 or 1, those of others false or true. */
+/* Returns true for integers and truth values, which compare with each other: the same flag is 0 or
+ * 1 in some ops and false or true in others. */
 static bool is_whole(tl_rv v) { return v.kind == TL_RV_INT || v.kind == TL_RV_BOOL; }
 
 /* ---- comparison ----------------------------------------------------------------------------- */
 
+/* Numbers are also equal if they are equal in f32: attributes are f32, and a rule writes 0.1 in
+ * decimals. Values of different kinds are not comparable, hence unknown. */
 static tl_rv compare_equal(tl_rv a, tl_rv b) {
   double x, y;
   if (a.kind == TL_RV_NONE || b.kind == TL_RV_NONE)
@@ -42,6 +46,7 @@ static tl_rv compare_equal(tl_rv a, tl_rv b) {
                      (a.is.n == 0 || memcmp(a.is.at, b.is.at, a.is.n * sizeof *a.is.at) == 0));
 }
 
+/* Integers are compared as integers, since doubles are inexact from 2^53 on. */
 static tl_rv compare_order(tl_expr_kind kind, tl_rv a, tl_rv b) {
   double x, y;
   if (!number_of(a, &x) || !number_of(b, &y))
@@ -60,6 +65,7 @@ static tl_rv compare_order(tl_expr_kind kind, tl_rv a, tl_rv b) {
 
 /* ---- arithmetic ----------------------------------------------------------------------------- */
 
+/* Rounds down, where C rounds toward zero. */
 static int64_t floor_div(int64_t a, int64_t b) {
   int64_t q = a / b;
   return q - (a % b != 0 && (a < 0) != (b < 0));
@@ -85,7 +91,8 @@ static double compute_float(tl_expr_kind kind, double a, double b) {
   }
 }
 
-/* Element i of a list; that of a number is always the same. False: it is neither. */
+/* Returns element i of a list, or a number itself, which stands for a list of that number. False if
+ * v is neither. */
 static bool element_of(tl_rv v, uint32_t i, double *out) {
   if (v.kind == TL_RV_INTS)
     *out = (double)v.is.at[i];
@@ -96,7 +103,8 @@ static bool element_of(tl_rv v, uint32_t i, double *out) {
   return true;
 }
 
-/* Lists element by element, a number or a list of one with each. */
+/* Computes element by element; a number, or a list of one, is combined with every element of the
+ * other. The result is a list of doubles in scratch. */
 static tl_rv compute_list(tl_site *x, tl_expr_kind kind, tl_rv a, tl_rv b) {
   bool many_a = a.kind == TL_RV_INTS || a.kind == TL_RV_FLOATS;
   bool many_b = b.kind == TL_RV_INTS || b.kind == TL_RV_FLOATS;
@@ -125,18 +133,20 @@ static tl_rv compute(tl_site *x, tl_expr_kind kind, tl_rv a, tl_rv b) {
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
-/* Numbers of which not all are integers. */
+/* Makes a list of numbers that are not all integers, each rounded to f32, which is all that an
+ * attribute can hold. */
 static tl_rv make_floats(tl_site *x, const tl_expr *e) {
   double *at = tl_arena_alloc(x->scratch, (e->n ? e->n : 1u) * sizeof *at);
   for (uint16_t i = 0; at && i < e->n; i++) {
     double v;
     if (!number_of(tl_expr_eval(x, e->args[i]), &v))
       return tl_rv_none();
-    at[i] = (double)(float)v; /* what an attribute can hold */
+    at[i] = (double)(float)v;
   }
   return at ? floats(at, e->n) : tl_rv_none();
 }
 
+/* Makes a list of integers or dtypes; the first float makes it a list of floats. */
 static tl_rv make_list(tl_site *x, const tl_expr *e) {
   int64_t *at = tl_arena_alloc(x->scratch, (e->n ? e->n : 1u) * sizeof *at);
   if (!at)
@@ -163,7 +173,8 @@ static tl_rv index_list(tl_rv list, tl_rv i) {
   return (tl_rv){.kind = TL_RV_FLOAT, .f = tl_rv_float_at(list, (uint32_t)at)};
 }
 
-/* The list may hold what a list of integers cannot, so its elements are looked at one by one. */
+/* Evaluates "v in [...]". A list that is written out is compared element by element, since it may
+ * hold strings and dtypes, which a list value cannot; dtypes alone are a bit mask. */
 static tl_rv is_in(tl_site *x, const tl_expr *e) {
   tl_rv v = tl_expr_eval(x, e->args[0]);
   const tl_expr *list = e->args[1];
@@ -188,7 +199,8 @@ static tl_rv is_in(tl_site *x, const tl_expr *e) {
 
 /* ---- evaluation ----------------------------------------------------------------------------- */
 
-/* Three-valued: false wins in "and", true in "or", whatever the other side is. */
+/* Three-valued logic: false decides "and", true decides "or", whatever the other side is, even
+ * unknown. */
 static tl_rv logic(tl_site *x, const tl_expr *e) {
   bool decides = e->kind == TL_EXPR_OR;
   tl_rv a = tl_expr_eval(x, e->args[0]);
@@ -249,7 +261,7 @@ tl_rv tl_rv_of_constant(tl_site *x, tl_value_id v) {
   if (!t || n > MAX_SCAN)
     return tl_rv_none();
   bool is_float = tl_dtype_is_float((tl_dtype)t->dtype);
-  void *at = tl_arena_calloc(x->scratch, n, sizeof(int64_t)); /* of doubles, too */
+  void *at = tl_arena_calloc(x->scratch, n, sizeof(int64_t)); /* doubles have the same size */
   int64_t *is = at;
   double *ds = at;
   x->failed = x->failed || !at;

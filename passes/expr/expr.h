@@ -122,16 +122,16 @@ typedef struct tl_rv {
   tl_int_list is; /* INTS; in scratch; FLOATS, STRINGS: n alone */
 } tl_rv;
 
-/* True when v is TRUE; everything else, unknown included, is false. */
+/* Returns true if v is true; false for everything else, unknown included. */
 static inline bool tl_rv_is_true(tl_rv v) { return v.kind == TL_RV_BOOL && v.i; }
-/* Element i of FLOATS. */
+/* Returns element i of FLOATS. */
 static inline double tl_rv_float_at(tl_rv v, uint32_t i) {
   return v.wide ? v.ds[i] : (double)v.fs[i];
 }
-/* What an attribute holds. */
+/* Returns what an attribute holds; NONE for graphs and other kinds that expressions do not have. */
 tl_rv tl_rv_of_attr(const tl_attr *a);
-/* Elements of a constant of numbers as INTS or FLOATS; NONE when v is none, or has more than 2^20
- * of them. */
+/* Returns the elements of a constant of numbers as INTS or FLOATS in scratch; NONE if v is no
+ * constant or has more than 2^20 elements. */
 struct tl_site;
 tl_rv tl_rv_of_constant(struct tl_site *x, tl_value_id v);
 
@@ -157,12 +157,12 @@ struct tl_site {
   void *owner;               /* rules: the tl_match */
 };
 
-/* Value of an expression; NONE where something that it needs is not known. */
+/* Evaluates an expression; NONE if something that it needs is not known. */
 tl_rv tl_expr_eval(tl_site *x, const tl_expr *e);
-/* Value of the graph behind %x, inK or outK; TL_NO_VALUE when it is absent, or e is something
- * else. */
+/* Returns the value of the graph behind %x, inK or outK; TL_NO_VALUE if it is absent or e is
+ * something else. */
 tl_value_id tl_expr_value(const tl_site *x, const tl_expr *e);
-/* Adds a value as people read it. */
+/* Appends a value as people read it, the first 16 elements of a list. */
 void tl_rv_print(const tl_module *m, tl_rv v, tl_buf *out);
 
 /* ---- parsing --------------------------------------------------------------------------------- */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of expressions over numbers, lists and permutations. */
+/* Functions of expressions over numbers, lists and permutations: their rows are in functions.tbl. A
+ * list that would be too long, an overflow and an index outside give NONE. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "passes/expr/function.h"
 
-#include <math.h>
-
 /* ---- numbers -------------------------------------------------------------------------------- */
 
+/* The result has the sign of b, as in Python and as floor division needs it. Divisor -1 is answered
+ * first, since INT64_MIN % -1 overflows. */
 tl_rv tl_fn_mod(tl_site *x, const tl_expr *e) {
   int64_t a = 0, b = 0;
   if (!tl_fn_int(x, e, 0, &a) || !tl_fn_int(x, e, 1, &b) || b == 0 || b == -1)
@@ -16,6 +18,7 @@ tl_rv tl_fn_mod(tl_site *x, const tl_expr *e) {
   return tl_rv_int(r && (r < 0) != (b < 0) ? r + b : r);
 }
 
+/* Rounds toward zero, as ONNX casts floats to integers. The bounds keep the conversion defined. */
 tl_rv tl_fn_whole(tl_site *x, const tl_expr *e) {
   tl_rv v = tl_fn_arg(x, e, 0);
   if (v.kind == TL_RV_FLOAT)
@@ -23,7 +26,7 @@ tl_rv tl_fn_whole(tl_site *x, const tl_expr *e) {
   return v.kind == TL_RV_INT ? v : tl_rv_none();
 }
 
-/* The smallest or greatest element of a list. */
+/* Returns the smallest element of a list, or the greatest unless want_less. */
 static tl_rv extreme(tl_site *x, const tl_expr *e, bool want_less) {
   tl_int_list l;
   if (!tl_fn_list(x, e, 0, &l) || l.n == 0)
@@ -34,6 +37,8 @@ static tl_rv extreme(tl_site *x, const tl_expr *e, bool want_less) {
   return tl_rv_int(best);
 }
 
+/* Both arguments must be of one kind: an integer and a float are not compared, since the result has
+ * to have one kind. */
 static tl_rv smaller(tl_site *x, const tl_expr *e, bool want_less) {
   if (e->n == 1)
     return extreme(x, e, want_less);
@@ -71,11 +76,13 @@ tl_rv tl_fn_infinity(tl_site *x, const tl_expr *e) {
   return (tl_rv){.kind = TL_RV_FLOAT, .f = (double)INFINITY};
 }
 
+/* Evaluates the second argument only if the first is unknown. */
 tl_rv tl_fn_or(tl_site *x, const tl_expr *e) {
   tl_rv v = tl_fn_arg(x, e, 0);
   return v.kind == TL_RV_NONE ? tl_fn_arg(x, e, 1) : v;
 }
 
+/* Evaluates only the branch that is taken: the other may be unknown. */
 tl_rv tl_fn_if(tl_site *x, const tl_expr *e) {
   tl_rv c = tl_fn_arg(x, e, 0);
   return c.kind == TL_RV_BOOL ? tl_fn_arg(x, e, c.i ? 1 : 2) : tl_rv_none();
@@ -159,11 +166,14 @@ tl_rv tl_fn_range(tl_site *x, const tl_expr *e) {
   return at ? tl_rv_list(at, (uint32_t)n) : tl_rv_none();
 }
 
+/* Returns place i of a list of n as slices of Python have it: negative ones count from the end, and
+ * what lies outside is moved to the nearer end. */
 static int64_t clamp_place(int64_t i, int64_t n) {
   int64_t at = i < 0 ? i + n : i;
   return at < 0 ? 0 : at > n ? n : at;
 }
 
+/* The result is a view of the list, without a copy: lists do not change. */
 tl_rv tl_fn_slice(tl_site *x, const tl_expr *e) {
   tl_int_list l;
   int64_t from, to;
@@ -262,7 +272,7 @@ tl_rv tl_fn_sorted(tl_site *x, const tl_expr *e) {
   return tl_fn_list(x, e, 0, &l) ? sorted_copy(x, l) : tl_rv_none();
 }
 
-/* Two lists of one length. */
+/* Evaluates arguments 0 and 1 as lists; returns false unless both are lists of one length. */
 static bool paired(tl_site *x, const tl_expr *e, tl_int_list *a, tl_int_list *b) {
   return tl_fn_list(x, e, 0, a) && tl_fn_list(x, e, 1, b) && a->n == b->n;
 }
@@ -302,6 +312,7 @@ tl_rv tl_fn_max_lists(tl_site *x, const tl_expr *e) {
   return at ? tl_rv_list(at, a.n) : tl_rv_none();
 }
 
+/* C rounds a division toward zero, rounding down takes one more off negative odd numbers. */
 tl_rv tl_fn_halves(tl_site *x, const tl_expr *e) {
   tl_int_list l;
   int64_t *at = tl_fn_list(x, e, 0, &l) ? tl_fn_room(x, l.n) : NULL;
@@ -320,6 +331,8 @@ tl_rv tl_fn_below(tl_site *x, const tl_expr *e) {
   return tl_rv_truth(true);
 }
 
+/* Counts negative axes from the end and sorts, so that two ways to write the same axes are equal
+ * lists. */
 tl_rv tl_fn_axes(tl_site *x, const tl_expr *e) {
   tl_int_list l;
   int64_t rank, where;
@@ -374,6 +387,7 @@ tl_rv tl_fn_is_identity(tl_site *x, const tl_expr *e) {
   return tl_rv_truth(true);
 }
 
+/* ONNX lets a Transpose without perm reverse the dims. */
 tl_rv tl_fn_perm_of(tl_site *x, const tl_expr *e) {
   tl_rv p = tl_fn_arg(x, e, 0);
   const tl_type *t = tl_fn_type(x, e, 1);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parser of expressions. Precedence, loosest first: ||, &&, comparisons and in, + -, * /, ! and
- * unary -, indexing. */
+/* Parser of expressions by recursive descent. Precedence, loosest first: ||, &&, comparisons and
+ * "in", + and -, * and /, ! and unary -, indexing. Depth and number of parts are bounded, so that
+ * evaluating a tree by recursion is safe. */
 #include "passes/expr/expr.h"
 
-enum { MAX_DEPTH = 64, MAX_LIST = 64 };
+enum { MAX_DEPTH = 64, MAX_LIST = 64 }; /* nesting of an expression; elements of a list */
 
 /* ---- errors and tokens ----------------------------------------------------------------------- */
 
@@ -20,6 +21,8 @@ static tl_status fail(tl_expr_parser *p, tl_token at, const char *fmt, ...) {
   return status;
 }
 
+/* Reports that the token at hand is not what must stand here. A token that the lexer refused has
+ * its own message. */
 static tl_status expected(tl_expr_parser *p, const char *what) {
   if (p->at.kind == TL_TOKEN_BAD)
     return fail(p, p->at, "%s", p->at.problem);
@@ -35,7 +38,7 @@ static void advance(tl_expr_parser *p) { p->at = tl_lex_next(&p->lexer); }
 static bool is_at(const tl_expr_parser *p, const char *s) {
   if (p->at.kind != TL_TOKEN_PUNCT && p->at.kind != TL_TOKEN_WORD)
     return false;
-  /* expressions are read in every run, and most questions are answered by the first byte */
+  /* No strlen: expressions are read in every run, and the first byte answers most questions. */
   tl_sv text = p->at.text;
   size_t i = 0;
   while (i < text.n && s[i] && text.p[i] == s[i])
@@ -57,6 +60,8 @@ static tl_status expect(tl_expr_parser *p, const char *s) {
 
 /* ---- trees ----------------------------------------------------------------------------------- */
 
+/* Returns where the token at hand starts in the text: quotes and the signs % and $ are not part of
+ * its view. */
 static const char *start_of(const tl_expr_parser *p) {
   const char *at = p->at.text.p ? p->at.text.p : p->lexer.at;
   if (p->at.quoted)
@@ -64,6 +69,8 @@ static const char *start_of(const tl_expr_parser *p) {
   return p->at.kind == TL_TOKEN_VALUE || p->at.kind == TL_TOKEN_LABEL ? at - 1 : at;
 }
 
+/* Makes a tree of n copied arguments. Its text runs from `start` to the token at hand, the first
+ * behind the expression. */
 static tl_status new_expr(tl_expr_parser *p, tl_expr_kind kind, const char *start, tl_expr **args,
                           uint32_t n, tl_expr **out) {
   if (++p->parts > TL_EXPR_PARTS)
@@ -77,7 +84,6 @@ static tl_status new_expr(tl_expr_parser *p, tl_expr_kind kind, const char *star
   e->kind = (uint8_t)kind;
   e->n = (uint16_t)n;
   e->args = copy;
-  /* the last token read is the one that follows the expression */
   const char *end = start_of(p);
   e->text = tl_sv_trim((tl_sv){start, end > start ? (size_t)(end - start) : 0});
   *out = e;
@@ -100,6 +106,7 @@ static tl_status new_symbol(tl_expr_parser *p, tl_expr_kind kind, const char *st
 
 /* ---- leaves ---------------------------------------------------------------------------------- */
 
+/* Reads an integer if the text is one and fits 64 bits, else a float. */
 static tl_status number(tl_expr_parser *p, const char *start, tl_expr **out) {
   int64_t i = 0;
   double f = 0;
@@ -130,7 +137,7 @@ static tl_status string(tl_expr_parser *p, const char *start, tl_expr **out) {
   return new_symbol(p, TL_EXPR_STRING, start, text, out);
 }
 
-/* %x or $x of a rule. */
+/* Reads %x or $x, which only rules have. */
 static tl_status bound(tl_expr_parser *p, tl_expr_kind kind, const char *start, tl_expr **out) {
   uint8_t index;
   if (!p->bound)
@@ -154,6 +161,7 @@ static tl_status list_of(tl_expr_parser *p, tl_expr **items, uint32_t *n) {
   return expect(p, "]");
 }
 
+/* Reads a list. If all elements are dtypes, a bit mask of them makes "in" one test. */
 static tl_status list(tl_expr_parser *p, const char *start, tl_expr **out) {
   tl_expr *items[MAX_LIST];
   uint32_t n;
@@ -172,7 +180,8 @@ static tl_status list(tl_expr_parser *p, const char *start, tl_expr **out) {
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* What the name says here; TL_N_FUNCTIONS: nothing. */
+/* Finds a function by bisection, since rows are in the order of names. TL_N_FUNCTIONS if there is
+ * none, or none that may be used in this place. */
 static unsigned find_function(const tl_expr_parser *p, tl_sv name) {
   unsigned low = 0, high = TL_N_FUNCTIONS;
   while (low < high) {
@@ -190,12 +199,15 @@ static unsigned find_function(const tl_expr_parser *p, tl_sv name) {
   return TL_N_FUNCTIONS;
 }
 
+/* Reads an argument. Only here may %x stand, a value of the graph, which functions alone can
+ * ask. */
 static tl_status argument(tl_expr_parser *p, tl_expr **out) {
   if (p->at.kind == TL_TOKEN_VALUE)
     return bound(p, TL_EXPR_VALUE, start_of(p), out);
   return tl_expr_parse(p, out);
 }
 
+/* Reads arguments behind "(" and checks their number against the row of the function. */
 static tl_status call(tl_expr_parser *p, tl_token name, const char *start, tl_expr **out) {
   tl_expr *args[TL_FUNCTION_ARGS];
   uint32_t n = 0;
@@ -239,7 +251,8 @@ static tl_status port(tl_expr_parser *p, tl_sv word, const char *start, tl_expr 
   return TL_OK;
 }
 
-/* A word of the op table that says nothing else: an attribute. */
+/* Takes a word of the op table that is nothing else as the name of an attribute. Words may contain
+ * "-", so that a-b would be such a name by mistake. */
 static tl_status attribute(tl_expr_parser *p, tl_token t, const char *start, tl_expr **out) {
   if (memchr(t.text.p, '-', t.text.n))
     return fail(p, t, "'%.*s' is one word: blanks stand on both sides of a minus",
@@ -247,7 +260,7 @@ static tl_status attribute(tl_expr_parser *p, tl_token t, const char *start, tl_
   return new_symbol(p, TL_EXPR_ATTR, start, t.text, out);
 }
 
-/* true, false, a dtype, a function; in the op table also a port or an attribute. */
+/* Reads a word: true, false, a dtype or a function; in the op table also a port or an attribute. */
 static tl_status word(tl_expr_parser *p, const char *start, tl_expr **out) {
   tl_token t = p->at;
   advance(p);
@@ -334,18 +347,21 @@ static const binary_operator operators[] = {
 
 enum { COMPARISON = 2 };
 
+/* Returns the operator at hand, or NULL. What follows most expressions is a bracket or a comma,
+ * which is told first. */
 static const binary_operator *operator_at(const tl_expr_parser *p) {
   bool ends = p->at.kind == TL_TOKEN_END ||
               (p->at.kind == TL_TOKEN_PUNCT && strchr("(){}[],", p->at.text.p[0]));
   if (ends)
-    return NULL; /* behind most expressions */
+    return NULL;
   for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
     if (is_at(p, operators[i].text))
       return &operators[i];
   return NULL;
 }
 
-/* "$a -1": the lexer reads a signed number where an operator belongs. */
+/* Splits "-1" into "-" and 1 behind an operand: in "$a -1" the lexer reads a signed number where an
+ * operator belongs. */
 static void split_sign(tl_expr_parser *p) {
   if (p->at.kind != TL_TOKEN_NUMBER || (p->at.text.p[0] != '-' && p->at.text.p[0] != '+'))
     return;
@@ -354,11 +370,12 @@ static void split_sign(tl_expr_parser *p) {
   p->at.text.n = 1;
 }
 
+/* Returns true for a call of dtype(). */
 static bool is_dtype(const tl_expr *e) {
   return e->kind == TL_EXPR_CALL && e->function == TL_FN_dtype;
 }
 
-/* Something that is never a dtype. */
+/* Returns true for an expression that is never a dtype. */
 static bool is_other(const tl_expr *e) {
   return e->kind == TL_EXPR_INT || e->kind == TL_EXPR_FLOAT || e->kind == TL_EXPR_STRING ||
          e->kind == TL_EXPR_BOOL || e->kind == TL_EXPR_ATTR ||
@@ -366,7 +383,8 @@ static bool is_other(const tl_expr *e) {
           (e->function == TL_FN_rank || e->function == TL_FN_dim || e->function == TL_FN_numel));
 }
 
-/* A comparison of a dtype with a number or a name would never hold. */
+/* Refuses a comparison of a dtype with a number or a name: it would never hold, and a rule would
+ * silently never match. */
 static tl_status check_comparison(tl_expr_parser *p, tl_token at, tl_expr *const *args) {
   bool wrong = (is_dtype(args[0]) && is_other(args[1])) || (is_dtype(args[1]) && is_other(args[0]));
   for (uint16_t i = 0; is_dtype(args[0]) && args[1]->kind == TL_EXPR_LIST && i < args[1]->n; i++)
@@ -374,7 +392,8 @@ static tl_status check_comparison(tl_expr_parser *p, tl_token at, tl_expr *const
   return wrong ? fail(p, at, "a dtype is compared with dtypes, such as f32") : TL_OK;
 }
 
-/* Operands joined by operators of that level and tighter ones. */
+/* Reads operands joined by operators of this level and of tighter ones (precedence climbing);
+ * operators of one level group from the left. */
 static tl_status binary(tl_expr_parser *p, unsigned level, tl_expr **out) {
   const char *start = start_of(p);
   TL_TRY(unary(p, out));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of functions, for parser and documents. */
+/* The table of functions, for the parser and for documents. */
 #include "passes/expr/expr.h"
 
 const tl_function_row tl_functions[] = {

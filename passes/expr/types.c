@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of expressions over values, types and shapes. */
+/* Functions of expressions over values, types, shapes and constants: their rows are in
+ * functions.tbl. A function gives NONE where a fact is not known, never a guess, so that no
+ * condition holds by accident. */
 #include <math.h>
 
 #include "ir/tensor_expr.h"
 #include "passes/edit/half.h"
 #include "passes/expr/function.h"
 
-enum { LONGEST_SPLAT = 1 << 16 };
+enum { LONGEST_SPLAT = 1 << 16 }; /* upper bound on elements compared to find one number */
 
+/* Gives NONE for a rank that is not known, as all functions here do. */
 tl_rv tl_fn_rank(tl_site *x, const tl_expr *e) {
   const tl_type *t = tl_fn_type(x, e, 0);
   return tl_fn_known_rank(t) ? tl_rv_int(t->rank) : tl_rv_none();
@@ -43,7 +46,8 @@ tl_rv tl_fn_numel(tl_site *x, const tl_expr *e) {
   return tl_rv_int((int64_t)n);
 }
 
-/* 1: dim i of a and dim j of b have one size or name; 0: not; -1: unknown. */
+/* Returns 1 if dim i of a and dim j of b have the same size or the same symbol, 0 if not, -1 if one
+ * is unknown. Negative i and j count from the end. */
 static int same_dim(const tl_type *a, int64_t i, const tl_type *b, int64_t j) {
   int64_t k, l;
   if (!tl_fn_known_rank(a) || !tl_fn_known_rank(b) || !tl_fn_place(i, a->rank, &k) ||
@@ -78,7 +82,7 @@ tl_rv tl_fn_dtype(tl_site *x, const tl_expr *e) {
   return d == TL_DTYPE_NONE ? tl_rv_none() : (tl_rv){.kind = TL_RV_DTYPE, .i = d};
 }
 
-/* All operands, and all results that somebody reads. */
+/* Returns true if all operands of the node, and all results that have users, have static shapes. */
 static bool node_is_static(const tl_site *x) {
   const tl_node *n = tl_node_get(x->m, x->node);
   for (uint32_t i = 0; i < n->n_operands; i++) {
@@ -105,6 +109,8 @@ tl_rv tl_fn_is_float(tl_site *x, const tl_expr *e) {
   return d == TL_DTYPE_NONE ? tl_rv_none() : tl_rv_truth(tl_dtype_is_float(d));
 }
 
+/* Symbols are equal only to themselves: two of them may stand for the same size, but that is not
+ * known. */
 tl_rv tl_fn_same_shape(tl_site *x, const tl_expr *e) {
   const tl_type *a = tl_fn_type(x, e, 0), *b = tl_fn_type(x, e, 1);
   if (!tl_fn_known_rank(a) || !tl_fn_known_rank(b))
@@ -125,6 +131,8 @@ tl_rv tl_fn_same_type(tl_site *x, const tl_expr *e) {
   return a->dtype == b->dtype ? tl_fn_same_shape(x, e) : tl_rv_truth(false);
 }
 
+/* True if a broadcast to the shape of b gives exactly that shape: no dim of b may be stretched. An
+ * unknown dim of a may be 1, which would fit, or not. */
 tl_rv tl_fn_broadcasts(tl_site *x, const tl_expr *e) {
   const tl_type *a = tl_fn_type(x, e, 0), *b = tl_fn_type(x, e, 1);
   if (!tl_fn_known_rank(a) || !tl_fn_known_rank(b))
@@ -139,6 +147,8 @@ tl_rv tl_fn_broadcasts(tl_site *x, const tl_expr *e) {
   return tl_rv_truth(true);
 }
 
+/* Gives the axes of b along which a is repeated. An axis where a has 1 and b has an unknown size or
+ * a symbol may be one or not: NONE. */
 tl_rv tl_fn_stretched(tl_site *x, const tl_expr *e) {
   const tl_type *a = tl_fn_type(x, e, 0), *b = tl_fn_type(x, e, 1);
   int64_t *axes = tl_fn_room(x, TL_MAX_RANK);
@@ -156,6 +166,8 @@ tl_rv tl_fn_stretched(tl_site *x, const tl_expr *e) {
   return tl_rv_list(axes, n);
 }
 
+/* A dtype is kept by itself and by those that represent each of its values exactly. Dtypes without
+ * a row here, such as i16, are kept by themselves alone. */
 tl_rv tl_fn_keeps(tl_site *x, const tl_expr *e) {
   tl_rv to = tl_fn_arg(x, e, 1);
   tl_dtype from = tl_type_dtype(x->m, tl_value_type(x->m, tl_fn_value(x, e, 0)));
@@ -190,7 +202,7 @@ tl_rv tl_fn_is_const(tl_site *x, const tl_expr *e) {
   return tl_rv_truth(v && tl_value_constant(x->m, v));
 }
 
-/* A constant operand, or a tensor that an attribute holds. */
+/* An argument is a value of the graph first, and only if it is none, an expression. */
 const tl_tensor *tl_fn_constant(tl_site *x, const tl_expr *e, uint32_t i) {
   tl_value_id v = tl_fn_value(x, e, i);
   tl_rv a = v ? tl_rv_none() : tl_fn_arg(x, e, i);
@@ -219,6 +231,8 @@ static bool number_at(const tl_site *x, const tl_tensor *t, uint64_t i, double *
   return tl_tensor_float_at(x->m, t, i, out);
 }
 
+/* Gives the number that every element is, as an integer where the dtype is one. NaN is never equal
+ * to itself, so that a constant of several NaNs is no scalar. */
 tl_rv tl_fn_scalar(tl_site *x, const tl_expr *e) {
   const tl_tensor *t = tl_fn_constant(x, e, 0);
   uint64_t n = t ? tl_tensor_elements(x->m, t) : 0;
@@ -234,6 +248,8 @@ tl_rv tl_fn_scalar(tl_site *x, const tl_expr *e) {
   return (tl_rv){.kind = TL_RV_FLOAT, .f = first};
 }
 
+/* Such a number and its inverse are normal numbers of f16, so that scaling by them only changes
+ * exponents, unless something under- or overflows. */
 tl_rv tl_fn_power_of_two(tl_site *x, const tl_expr *e) {
   enum { LARGEST = 14 }; /* exponent of f16 */
   tl_rv v = tl_fn_arg(x, e, 0);
@@ -256,7 +272,8 @@ tl_rv tl_fn_known(tl_site *x, const tl_expr *e) {
   return tl_rv_truth(tl_fn_arg(x, e, 0).kind != TL_RV_NONE);
 }
 
-/* A dim named as at the same place of the operand is copied; one dim may be left to the runtime. */
+/* Gives the shape operand of a Reshape: 0 copies the dim at the same place of the operand, -1 is
+ * left to the runtime, which can tell one dim only. */
 tl_rv tl_fn_reshape_spec(tl_site *x, const tl_expr *e) {
   const tl_type *from = tl_fn_type(x, e, 0), *to = tl_fn_type(x, e, 1);
   if (!tl_fn_known_rank(to))
@@ -275,6 +292,8 @@ tl_rv tl_fn_reshape_spec(tl_site *x, const tl_expr *e) {
   return at && left <= 1 ? tl_rv_list(at, (uint32_t)to->rank) : tl_rv_none();
 }
 
+/* A transposition that keeps the order of all dims longer than 1 moves no element: it is a
+ * reshape. */
 tl_rv tl_fn_moves_units(tl_site *x, const tl_expr *e) {
   tl_int_list p;
   const tl_type *t = tl_fn_type(x, e, 1);
@@ -292,6 +311,8 @@ tl_rv tl_fn_moves_units(tl_site *x, const tl_expr *e) {
   return tl_rv_truth(true);
 }
 
+/* True if a has the length of dim 1 of b along that dim and 1 along all others, as a bias of a
+ * convolution that is broadcast from the right. */
 tl_rv tl_fn_per_channel(tl_site *x, const tl_expr *e) {
   const tl_type *t = tl_fn_type(x, e, 0), *of = tl_fn_type(x, e, 1);
   if (!tl_fn_known_rank(t) || !tl_fn_known_rank(of) || of->rank < 2 || t->rank > of->rank)
@@ -305,6 +326,7 @@ tl_rv tl_fn_per_channel(tl_site *x, const tl_expr *e) {
   return tl_rv_truth(true);
 }
 
+/* True if the dims of a are the last dims of b, size by size. */
 tl_rv tl_fn_trailing(tl_site *x, const tl_expr *e) {
   const tl_type *t = tl_fn_type(x, e, 0), *of = tl_fn_type(x, e, 1);
   if (!tl_fn_known_rank(t) || !tl_fn_known_rank(of))
