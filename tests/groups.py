@@ -15,7 +15,7 @@ GROUPS = {
               'docs', 'named', 'sessions', 'worked_examples', 'fusion_names'],
     'unit': ['unit', 'threads', 'cli', 'library', 'atc_lines', 'air_options', 'run_config',
              'run_config_effects', 'precision_files', 'hostile', 'reader', 'op_dtypes', 'runners',
-             'select_rows', 'step_files', 'pages'],
+             'select_rows', 'meanings', 'step_files', 'pages'],
     'golden': ['golden', 'golden_rules', 'golden_numbers', 'rules', 'rule_numbers', 'user_ops',
                'traps', 'fused_traps', 'recognised'],
     'models': ['nodes', 'official', 'corpus', 'evaluate', 'evaluate_corpus', 'npu_form',

@@ -447,6 +447,11 @@ class Tests:
         """every row of operator selection: candidates, judged types, columns"""
         return counted([PYTHON, 'tests/select/run.py', '--tailor', self.tool('gcc')])
 
+    def meanings(self):
+        """every NPU node that can be emitted has a meaning for the evaluator"""
+        return counted([PYTHON, 'tests/select/meanings.py', '--tailor', self.tool('gcc'), '--probe',
+                        os.path.join(self.folder('gcc'), 'tests', 'meaning-probe')])
+
     def recurrent(self):
         """recurrent layers against the nodes and loops they become, sanitized"""
         return counted([PYTHON, 'tests/conformance/recurrent.py', '--tailor', self.tool('asan')])

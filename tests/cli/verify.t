@@ -165,3 +165,10 @@ $ printf 'graph @g(%%x: f16[4], %%y: f32[4]) -> (%%z, %%k) {\n  const %%n = i64[
 > equal   "z": 0 of 4 elements differ, max abs 0, max rel 0, cosine 1
 > equal   "k": 0 of 1 elements differ, max abs 0, max rel 0, cosine 1
 > 3 tensors have the same name, 0 of them differ
+# Products with a transposed operand and a bias, in NPU form.
+$ for w in '4,3 0,2,1 4,5' '3,4 0,1,2 4,5'; do set -- $w; printf 'graph @g(%%x: f32[2,%s], %%w: f32[%s], %%b: f32[5]) -> (%%y) {\n  %%t = Transpose(%%x) {perm=[%s]}\n  %%m = MatMul(%%t, %%w)\n  %%y = Add(%%m, %%b)\n}\n' $1 $3 $2 >bmm.tir; tailor verify bmm.tir --npu --tensors=0 | grep -o '^equal   "y"'; done
+> equal   "y"
+> equal   "y"
+$ printf 'graph @g(%%x: f32[2,3,4], %%w: f32[2,5,4], %%b: f32[5]) -> (%%y) {\n  %%t = Transpose(%%w) {perm=[0,2,1]}\n  %%m = MatMul(%%x, %%t)\n  %%y = Add(%%m, %%b)\n}\n' >bmm.tir; tailor verify bmm.tir --npu --tensors=0 | grep -o '^equal   "y"'; tailor opt --npu bmm.tir | grep -o 'adj_x2=true'
+> equal   "y"
+> adj_x2=true

@@ -89,6 +89,12 @@ static void arithmetic(void) {
             "const %want = f32[2] [16.0, 49.0]");
   eval_same("const %a = f32[2,1] [1.0, 2.0]  const %b = f32[2,1] [3.0, 4.0]\n"
             "%z = npu::BatchMatMulV2(%a, %b) {adj_x1=true}  const %want = f32[1,1] [11.0]");
+  eval_same("const %a = f32[2,1] [1.0, 2.0]  const %b = f32[2,1] [3.0, 4.0]\n"
+            "const %c = f32[1] [0.5]  %z = npu::BatchMatMulV2(%a, %b, %c) {adj_x1=true}\n"
+            "const %want = f32[1,1] [11.5]");
+  eval_same("const %a = f32[1,2] [1.0, 2.0]  const %b = f32[1,2] [3.0, 4.0]\n"
+            "const %c = f32[1] [0.5]  %z = npu::BatchMatMulV2(%a, %b, %c) {adj_x2=true}\n"
+            "const %want = f32[1,1] [11.5]");
   /* an operation that no definition speaks of */
   refused("const %x = f32[1] [1.0]  %z = npu::Exp(%x) {base=2.0}", "no kernel for npu::Exp");
   refused("const %x = i32[1] [1]  %z = npu::RealDiv(%x, %x)", "no kernel for npu::RealDiv");
@@ -208,6 +214,53 @@ static void quantization(void) {
             "const %want = f16[1,1] [7.0]");
 }
 
+/* 2 4 + 3 5 = 23; 1056964608 are the bits of 0.5f. */
+static void products_of_few_bits(void) {
+  eval_same("const %a = i8[1,2] [2, 3]  const %b = i8[2,1] [4, 5]  const %s = f32[1] [0.5]\n"
+            "const %i = i32[1] [1]  %z = npu::QuantBatchMatmulV3(%a, %b, %s, _, %i) {dtype=1}\n"
+            "const %want = f16[1,1] [12.0]");
+  eval_same("const %a = i8[1,2] [2, 3]  const %b = i8[1,2] [4, 5]  const %s = u64[1] [1056964608]\n"
+            "const %o = f32[1] [3.0]\n"
+            "%z = npu::QuantBatchMatmulV3(%a, %b, %s, %o) {dtype=2, transpose_x2=true}\n"
+            "const %want = i8[1,1] [14]"); /* 14.5, to even */
+  eval_same("const %a = i8[2,1] [2, 3]  const %b = i8[2,1] [4, 5]  const %s = bf16[1] [0.5]\n"
+            "const %f = f32[1] [0.25]\n"
+            "%z = npu::QuantBatchMatmulV3(%a, %b, %s, _, %f) {dtype=0, transpose_x1=true}\n"
+            "const %want = f32[1,1] [11.75]");
+  eval_same("const %c = f32[1,2] [2.0, 3.0]  %a = Cast(%c) {to=17}\n"
+            "const %d = f32[2,1] [4.0, 5.0]  %b = Cast(%d) {to=17}\n"
+            "const %s = f32[1] [0.5]  const %i = i32[1] [1]\n"
+            "%z = npu::QuantBatchMatmulV3(%a, %b, %s, _, %i) {dtype=1}\n"
+            "const %want = f16[1,1] [12.0]");
+  /* how scales apply to sums that stay integers, nobody has told us */
+  refused("const %a = i8[1,2] [2, 3]  const %b = i8[2,1] [4, 5]  const %s = f32[1] [0.5]\n"
+          "%z = npu::QuantBatchMatmulV3(%a, %b, %s) {dtype=3}",
+          "no kernel for npu::QuantBatchMatmulV3");
+}
+
+static void absent_operands(void) {
+  eval_same("const %x = f32[1,2] [1.0, 2.0]  const %s = f32[1] [0.5]\n"
+            "%z = npu::Quantize(%x, %s) {dtype=\"torch.qint8\", axis=0}\n"
+            "const %want = i8[1,2] [2, 4]");
+  eval_same("const %x = f32[1,2] [1.0, 2.0]  const %s = f32[1] [2.0]\n"
+            "%z = npu::AscendQuantV2(%x, %s)  const %want = i8[1,2] [2, 4]");
+  eval_near("const %x = f32[1,2,2] [1.0, 3.0, 2.0, 2.0]\n"
+            "%z = npu::GroupNormSilu(%x) {num_groups=1, eps=0.0}\n"
+            "const %want = f32[1,2,2] [-0.2765782, 1.1376354, 0.0, 0.0]",
+            1e-6, 0);
+  eval_near("const %x = f32[1,2,2] [1.0, 3.0, 2.0, 2.0]  const %b = f32[2] [0.0, 1.0]\n"
+            "%y, %m, %z = npu::GroupNormSilu(%x, _, %b) {num_groups=1, eps=0.0}\n"
+            "const %want = f32[1,1] [1.4142135]",
+            1e-6, 0);
+  eval_same("const %x = f32[1,2,2] [1.0, 3.0, 2.0, 2.0]\n"
+            "%y, %z, %r = npu::GroupNormSilu(%x) {num_groups=2, eps=0.0001}\n"
+            "const %want = f32[1,2] [2.0, 2.0]");
+  eval_same("const %a = f16[1,2] [1.0, 0.0]  const %b = f16[1,2] [0.0, 1.0]\n"
+            "const %g = f16[2] [1.0, 1.0]  const %s = f16[2] [0.5, 2.0]\n"
+            "%y, %z = npu::MultiAddRmsNormDynamicQuant(%a, %b, %g, _, %s)\n"
+            "const %want = i8[1,2] [32, 127]"); /* 31.75 */
+}
+
 static void branches_take_their_inputs(void) {
   eval_run r;
   eval_run_open(&r,
@@ -232,6 +285,8 @@ static const unit_test tests[] = {
     {"indices", indices},
     {"splits", splits},
     {"quantization", quantization},
+    {"products of few bits", products_of_few_bits},
+    {"absent operands", absent_operands},
     {"branches take their inputs", branches_take_their_inputs},
     {NULL, NULL}};
 const unit_suite unit_suite_npu_meanings = {"npu_meanings", tests};
