@@ -155,9 +155,12 @@ int tl_model_optimize(tl_model *m, tailor_target target) {
   s.fusions = &fusions;
   /* One pipeline: unlike the command, nobody saves canonical form on the way to NPU form, so the
    * loops that are unrolled for the NPU are cleaned up. */
-  tl_pipeline_options p = tl_session_pipeline(
-      &s, target == TAILOR_FOR_AIR ? TL_STAGE_AIR : tl_pipeline_canonical(&c->settings.options));
-  tl_status status = tl_session_run(&s, m->module, &p, NULL);
+  tl_stage stage = target == TAILOR_FOR_AIR ? TL_STAGE_AIR
+                                            : tl_pipeline_canonical(&c->settings.options);
+  tl_pipeline_options p = tl_session_pipeline(&s, stage);
+  tl_status status = tl_session_try_profiles(&s, m->module, &(tl_profile_run){.stage = stage});
+  if (status == TL_OK)
+    status = tl_session_run(&s, m->module, &p, NULL);
   if (status == TL_OK && fusions.counts.n)
     status = tl_session_save_fusions(&s);
   tl_fusion_stats_release(&fusions);

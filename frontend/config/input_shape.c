@@ -18,7 +18,7 @@ const char *tl_value_hint(tl_sv text, const char *otherwise) {
 
 /* Reads one dim: a size above 0, -1, or "A~B". B is -1 for no upper bound. The type of the IR has
  * no place for bounds, so a range becomes an unknown dim. */
-static bool read_dim(tl_sv text, tl_dim *out, bool *ranged) {
+static bool read_dim(tl_sv text, tl_dim *out, tl_dim *bounds) {
   int64_t low;
   int64_t high;
   tl_sv rest = text;
@@ -29,9 +29,12 @@ static bool read_dim(tl_sv text, tl_dim *out, bool *ranged) {
     *out = low == -1 ? TL_DIM_UNKNOWN : low;
     return low == -1 || low > 0;
   }
-  *ranged = true;
   *out = TL_DIM_UNKNOWN;
-  return tl_parse_i64(tl_sv_trim(rest), &high) && low >= 0 && (high == -1 || high >= low);
+  if (!tl_parse_i64(tl_sv_trim(rest), &high) || low < 0 || (high != -1 && high < low))
+    return false;
+  bounds[0] = low;
+  bounds[1] = high == -1 ? TL_DIM_UNKNOWN : high;
+  return true;
 }
 
 /* Removes one pair of brackets around a shape, which the older form has. */
@@ -61,11 +64,20 @@ static tl_status read_dims(tl_diag *d, tl_arena *a, tl_location where, tl_sv tex
                         "input '%.*s' has %zu dims, at most %d are possible", TL_SV_ARG(out->name),
                         n, TL_MAX_RANK);
   tl_dim *dims = tl_arena_calloc(a, n, sizeof *dims);
-  if (!dims)
+  tl_dim *bounds = tl_arena_calloc(a, n, 2 * sizeof *bounds);
+  if (!dims || !bounds)
     return tl_fail_memory(d, where);
+  for (size_t i = 0; i < 2 * n; i++)
+    bounds[i] = TL_DIM_UNKNOWN;
   for (tl_sv rest = text; rest.p;) {
     tl_sv item = tl_sv_trim(tl_sv_split(&rest, ','));
-    if (!read_dim(item, &dims[out->rank++], ranged))
+    tl_dim *of_dim = &bounds[2 * out->rank];
+    bool good = read_dim(item, &dims[out->rank++], of_dim);
+    if (of_dim[0] != TL_DIM_UNKNOWN) {
+      out->bounds = bounds;
+      *ranged = true;
+    }
+    if (!good)
       return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10011", where,
                           "dim '%.*s' of input '%.*s' is not a positive integer, -1 or A~B\v%s",
                           TL_SV_ARG(item), TL_SV_ARG(out->name),

@@ -113,6 +113,20 @@ bool tl_option_may_repeat(tl_option_id id) {
          id == TL_OPTION_FUSION || id == TL_OPTION_FREEZE || tl_option_joins_lines(id);
 }
 
+const char *tl_option_shared_key(tl_option_id id) {
+  static const struct {
+    int id;
+    const char *key;
+  } shared[] = {
+#define SHARED(id, key) {TL_OPTION_##id, key},
+#include "frontend/config/options.tbl"
+  };
+  for (size_t k = 0; k < sizeof shared / sizeof *shared; k++)
+    if (shared[k].id == (int)id)
+      return shared[k].key;
+  return NULL;
+}
+
 tl_option_id tl_option_common(unsigned command, unsigned i) {
   static const struct {
     uint16_t command;

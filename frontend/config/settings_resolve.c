@@ -69,42 +69,33 @@ static tl_status resolve_shapes(tl_settings *s, tl_diag *d, bool *ranged) {
                               &s->options, ranged);
 }
 
-/* Checks the profiles of dynamic shapes against the input shapes, which must have been read. */
-static tl_status check_dynamic(tl_settings *s, tl_diag *d) {
+/* Reads the profiles of dynamic shapes; the input shapes must have been read. */
+static tl_status resolve_profiles(tl_settings *s, tl_diag *d, bool ranged) {
   static const tl_option_id ids[] = {[TL_DYNAMIC_BATCH] = TL_OPTION_DYNAMIC_BATCH_SIZE,
                                      [TL_DYNAMIC_IMAGE] = TL_OPTION_DYNAMIC_IMAGE_SIZE,
                                      [TL_DYNAMIC_DIMS] = TL_OPTION_DYNAMIC_DIMS};
+  s->options.profiles = NULL;
+  s->options.n_profiles = 0;
   for (unsigned kind = 0; kind < sizeof ids / sizeof *ids; kind++) {
     const char *value = s->value[ids[kind]];
     if (value)
-      TL_TRY(tl_check_dynamic(d, tl_at_option(s, ids[kind]), (tl_dynamic_kind)kind,
+      TL_TRY(tl_read_profiles(d, &s->arena, tl_at_option(s, ids[kind]), (tl_dynamic_kind)kind,
                               tl_sv_from(value), &s->options));
   }
   if (s->value[TL_OPTION_DYNAMIC_DIMS] && strcmp(s->options.input_format, "ND") != 0)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10003", tl_at_option(s, TL_OPTION_DYNAMIC_DIMS),
                         "needs --input-format=ND, the format is %s", s->options.input_format);
+  if (ranged && s->options.n_profiles == 0)
+    return tl_read_corners(d, &s->arena, &s->options);
   return TL_OK;
 }
 
-/* GE's key of an option that this compiler acts on and the device compiler has to know as well: the
- * choice of NPU ops depends on the chip, bounds of a dim have no place in a type. */
-static const char *shared_key(unsigned id, bool ranged) {
-  switch (id) {
-  case TL_OPTION_INPUT_SHAPE:
-  case TL_OPTION_INPUT_SHAPE_RANGE: return ranged ? "ge.inputShape" : NULL;
-  case TL_OPTION_SOC_VERSION: return "ge.socVersion";
-  case TL_OPTION_FUSION_SWITCH_FILE: return "ge.fusionSwitchFile";
-  case TL_OPTION_OPTIMIZATION_SWITCH: return "ge.optimizationSwitch";
-  case TL_OPTION_OO_LEVEL: return "ge.oo.level";
-  case TL_OPTION_EXPORT_COMPILE_STAT: return "ge.exportCompileStat";
-  case TL_OPTION_OP_PRECISION_MODE: return "ge.exec.op_precision_mode";
-  case TL_OPTION_OP_SELECT_IMPLMODE: return "ge.opSelectImplmode";
-  case TL_OPTION_OPTYPELIST_FOR_IMPLMODE: return "ge.optypelistForImplmode";
-  case TL_OPTION_ALLOW_HF32: return "ge.exec.allow_hf32";
-  case TL_OPTION_OO_CONSTANT_FOLDING: return "ge.oo.constantFolding";
-  case TL_OPTION_OO_DEAD_CODE_ELIMINATION: return "ge.oo.deadCodeElimination";
-  default: return NULL;
-  }
+/* GE's key of an option that this compiler acts on and the device compiler has to know as well. A
+ * shape is in the model, unless it has bounds or profiles, which have no place in a type. */
+static const char *shared_key(unsigned id, bool open) {
+  const char *key = tl_option_shared_key((tl_option_id)id);
+  bool shape = id == TL_OPTION_INPUT_SHAPE || id == TL_OPTION_INPUT_SHAPE_RANGE;
+  return !key || !*key || (shape && !open) ? NULL : key;
 }
 
 TL_VEC(carried_vec, tl_carried_option);
@@ -125,10 +116,10 @@ static void add_carried(void *user, const char *key, tl_sv value) {
 
 /* Collects the given options of the device compiler, and those of shared_key. Options of the run
  * configuration are collected by tl_carry_run_config. */
-static void collect_options(tl_settings *s, collector *c, bool ranged) {
+static void collect_options(tl_settings *s, collector *c, bool open) {
   for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
     const tl_option_row *row = tl_option_row_get((tl_option_id)i);
-    const char *key = row->fate == TL_FATE_CARRY ? row->key : shared_key(i, ranged);
+    const char *key = row->fate == TL_FATE_CARRY ? row->key : shared_key(i, open);
     if (!s->value[i] || !key || row->group >= TL_OPTIONS_TRAIN)
       continue;
     const char *value = s->value[i];
@@ -144,7 +135,7 @@ static void collect_options(tl_settings *s, collector *c, bool ranged) {
  * tables. */
 static tl_status collect_carried(tl_settings *s, tl_diag *d, bool ranged) {
   collector c = {.arena = &s->arena};
-  collect_options(s, &c, ranged);
+  collect_options(s, &c, ranged || s->options.n_profiles);
   tl_status status = tl_carry_run_config(s, d, add_carried, &c);
   tl_carried_option *carried = tl_arena_calloc(&s->arena, c.list.n, sizeof *carried);
   if (status == TL_OK && (c.failed || !carried))
@@ -362,7 +353,7 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
                              tl_sv_from(s->value[TL_OPTION_OUT_NODES]), o));
   if (s->value[TL_OPTION_OP_NAME_MAP])
     TL_TRY(tl_read_name_map(d, &s->arena, s->value[TL_OPTION_OP_NAME_MAP], o));
-  TL_TRY(check_dynamic(s, d));
+  TL_TRY(resolve_profiles(s, d, ranged));
   TL_TRY(resolve_run_config(s, d));
   const char *listed = s->value[TL_OPTION_DYNAMIC_INPUTS_SHAPE_RANGE];
   if (listed && !s->value[TL_OPTION_DYNAMIC_DIMS])

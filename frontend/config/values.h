@@ -46,10 +46,14 @@ typedef enum tl_dynamic_kind {
   TL_DYNAMIC_DIMS
 } tl_dynamic_kind;
 
-/* Checks a value of --dynamic-batch-size, -image-size or -dims: its profiles must fit the number of
- * -1 in the input shapes. Errors have the codes of atc. */
-tl_status tl_check_dynamic(tl_diag *d, tl_location where, tl_dynamic_kind kind, tl_sv text,
-                           const tl_options *options) TL_NODISCARD;
+/* Reads a value of --dynamic-batch-size, -image-size or -dims into out->profiles: each fills the
+ * open dims of the input shapes, which must have been read. Errors have the codes of atc. */
+tl_status tl_read_profiles(tl_diag *d, tl_arena *a, tl_location where, tl_dynamic_kind kind,
+                           tl_sv text, tl_options *out) TL_NODISCARD;
+
+/* Makes profiles of the bounds of input shapes: one with all lowest sizes and one with all highest.
+ * A bound of 0 counts as 1; dims without an upper bound stay open. */
+tl_status tl_read_corners(tl_diag *d, tl_arena *a, tl_options *out) TL_NODISCARD;
 
 /* Returns a hint for a malformed value: about an unexpanded placeholder, about a full-width
  * character, else `otherwise`. */

@@ -16,7 +16,17 @@ typedef struct tl_input_shape {
   tl_sv name;
   const tl_dim *dims; /* [rank]; TL_DIM_UNKNOWN keeps a dim dynamic */
   int rank;
+  const tl_dim *bounds; /* [2 * rank]: lowest and highest size of each dim, TL_DIM_UNKNOWN where
+                           there is none; NULL: no dim has bounds */
 } tl_input_shape;
+
+/* Sizes that a model with open dims is to work with: a profile of --dynamic-batch-size and the
+ * like, or one end of the bounds in --input-shape. */
+typedef struct tl_profile {
+  tl_sv text;                   /* as the option has it, "736,960"; or "lowest sizes" */
+  const tl_input_shape *shapes; /* as many as the options have, in their order */
+  bool bound;                   /* of bounds: nobody said that the model works there */
+} tl_profile;
 
 /* --freeze: the value of one input, as text or as the array of a file. */
 typedef struct tl_frozen_input {
@@ -90,6 +100,8 @@ typedef struct tl_options {
   const char *input_format;      /* "NCHW" (default), "ND", "NCDHW" */
   const tl_input_shape *input_shapes;
   uint32_t n_input_shapes;
+  const tl_profile *profiles;
+  uint32_t n_profiles;
   const tl_input_shape *listed_shapes; /* dynamic_inputs_shape_range: for data inputs in their
                                           order; a name that is an input's is for that one */
   uint32_t n_listed_shapes;

@@ -53,6 +53,26 @@ tl_status tl_session_run_npu(const tl_session *s, tl_module *m, const tl_pipelin
 /* Runs the passes of these comma-separated names, independent of the passes in the settings. */
 tl_status tl_session_run_passes(const tl_session *s, tl_module *m, const char *passes) TL_NODISCARD;
 
+/* ---- profiles.c ------------------------------------------------------------------------------ */
+
+/* Shows the model as it became with a profile; NULL where it has no such form, which is no error of
+ * profiles that are bounds. The module lives during the call only. */
+typedef tl_status (*tl_profile_fn)(void *user, const tl_profile *p, const tl_module *m);
+
+/* How models are tried. */
+typedef struct tl_profile_run {
+  tl_stage stage;   /* kind of the pipeline */
+  tl_profile_fn fn; /* NULL: only the errors are wanted */
+  void *user;
+} tl_profile_run;
+
+/* Runs the pipeline for each profile of the options on a fork of a model that was just loaded: all
+ * sizes are inferred, NPU forms chosen, the result verified. The first profile that fails ends it,
+ * and errors say which one it was. Bounds at which the model cannot work are warnings. Does nothing
+ * without profiles. Errors are those of tl_pipeline_run. */
+tl_status tl_session_try_profiles(const tl_session *s, const tl_module *m,
+                                  const tl_profile_run *run) TL_NODISCARD;
+
 /* ---- save.c ---------------------------------------------------------------------------------- */
 
 typedef enum tl_format { TL_FORMAT_AIR, TL_FORMAT_ONNX, TL_FORMAT_TIR, TL_FORMAT_PBTXT } tl_format;

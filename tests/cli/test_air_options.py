@@ -26,12 +26,15 @@ WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|(\w+)')
 # Texts that are more than a word, with what else the option asks for.
 TEXTS = {
     'input-hint-shape': ('0:[1,3,8,8]', []),
-    'dynamic-batch-size': ('1,2,4', ['--input-shape=x:-1,3,8,8']),
-    'dynamic-image-size': ('8,8;16,16', ['--input-shape=x:1,3,-1,-1']),
-    'dynamic-dims': ('1;2', ['--input-shape=x:-1,3,8,8', '--input-format=ND']),
     'aicore-num': ('20', []),
     'is-input-adjust-hw-layout': ('true', []),
     'is-output-adjust-hw-layout': ('true', []),
+}
+# Profiles: values, the input shape whose open dims they fill, GE's key.
+PROFILES = {
+    'dynamic-batch-size': ('1,2,4', 'x:-1,3,8,8', 'ge.dynamicBatchSize'),
+    'dynamic-image-size': ('8,8;16,16', 'x:1,3,-1,-1', 'ge.dynamicImageSize'),
+    'dynamic-dims': ('1;2', 'x:-1,3,8,8', 'ge.dynamicDims'),
 }
 # Words of run configurations for what the device compiler counts.
 WORDS = {('jit-compile', 'false'): '0'}
@@ -121,6 +124,21 @@ def inputs(run):
     yield 'the last of two counts', last, messages
 
 
+def profiles(run):
+    """Profiles stand in the file beside the shape that they are for, whose dims stay open."""
+    for name, (value, shape, key) in PROFILES.items():
+        more = ['--input-format=ND'] if name == 'dynamic-dims' else []
+        for spelling in (name, name.replace('-', '_'), key):
+            code, messages, model = run.convert(f'--{spelling}={value}', f'--input-shape={shape}',
+                                                *more)
+            found = strings(model) if model else None
+            data = model.graph[0].op[0].input_desc[0] if model else None
+            dims = data and air_check.dims(data)
+            good = found == {key: value, 'ge.inputShape': shape} and not messages
+            good = good and dims == [int(d) for d in shape[2:].split(',')]
+            yield spelling, code == 0 and good, (code, messages, found, dims)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--tailor', required=True)
@@ -128,7 +146,7 @@ def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
         run = Run(os.path.abspath(args.tailor), folder)
-        for family in (carried, warned, inputs):
+        for family in (carried, warned, inputs, profiles):
             for name, good, seen in family(run):
                 passed += bool(good)
                 failed += not good

@@ -74,7 +74,7 @@ $ tailor convert m.onnx -o m.air --dry-run --soc-version=ascend910b4-1
 ! options are valid: m.onnx -> m.air (air); 1 recorded for the device compiler
 # dynamic profiles
 $ tailor convert m.onnx -o m.air --dry-run --input-shape=a:-1,3 --dynamic-batch-size=1,2,4
-! options are valid: m.onnx -> m.air (air); 1 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 2 recorded for the device compiler
 $ tailor convert m.onnx -o m.air --dry-run --input-shape=a:1,3 --dynamic-batch-size=1,2,4
 ! tailor: error: --dynamic-batch-size: --input-shape has no dim of -1 that the profiles could fill [E10031]
 ? 1
@@ -86,7 +86,7 @@ $ tailor convert m.onnx -o m.air --dry-run --input-shape=a:-1,3 --dynamic-batch-
 !   hint: items are joined by ','
 ? 1
 $ tailor convert m.onnx -o m.air --dry-run --input-shape=a:-1,-1 --input-format=ND --dynamic-dims='1,2; 3,4;'
-! options are valid: m.onnx -> m.air (air); 1 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 2 recorded for the device compiler
 $ tailor convert m.onnx -o m.air --dry-run --input-shape=a:-1,-1 --dynamic-dims='1,2;3,4'
 ! tailor: error: --dynamic-dims: needs --input-format=ND, the format is NCHW [E10003]
 ? 1

@@ -88,7 +88,17 @@ void tl_conversion_describe(tl_cli *cli, const tl_conversion *c, tl_buf *out) {
     tl_summary_text(cli, c->m, &c->summary, &c->outputs, out);
 }
 
+tl_status tl_conversion_try_profiles(tl_cli *cli, tl_conversion *c) {
+  uint64_t start = tl_now_ns();
+  bool npu = tl_conversion_wants(&c->outputs, true);
+  TL_TRY(tl_profiles_try(cli, c->m, npu ? TL_STAGE_AIR : tl_cli_canonical_stage(cli),
+                         &c->summary.profiles));
+  c->summary.pass_ns += tl_now_ns() - start;
+  return tl_profiles_write(cli, &c->summary.profiles);
+}
+
 void tl_conversion_release(tl_conversion *c) {
+  tl_profile_facts_vec_release(&c->summary.profiles);
   tl_output_vec_release(&c->outputs);
   tl_module_destroy(c->m);
   c->m = NULL;

@@ -4,6 +4,7 @@
 #ifndef TL_TOOLS_CONVERT_CONVERSION_H
 #define TL_TOOLS_CONVERT_CONVERSION_H
 
+#include "tools/convert/profiles.h"
 #include "tools/convert/summary.h"
 
 /* A conversion in progress. Zero-initialise it; tl_conversion_release releases it. */
@@ -23,6 +24,9 @@ bool tl_conversion_starts_over(const tl_cli *cli, const tl_output_vec *v);
 /* Loads the model that the command line names into c->m. */
 tl_status tl_conversion_load(tl_cli *cli, tl_conversion *c) TL_NODISCARD;
 /* Runs all passes up to canonical form, in place, and fills their part of the summary. */
+/* Tries the model, which was just loaded, with every profile of the options, and writes their
+ * report. */
+tl_status tl_conversion_try_profiles(tl_cli *cli, tl_conversion *c) TL_NODISCARD;
 tl_status tl_conversion_run_canonical(tl_cli *cli, tl_conversion *c) TL_NODISCARD;
 /* Runs the passes from canonical form to NPU form, in place, and fills their part of the summary.
  * May load the model anew: pointers into c->m are invalid afterwards. */

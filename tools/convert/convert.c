@@ -67,6 +67,7 @@ static tl_status convert(tl_cli *cli, tl_conversion *c) {
   TL_TRY(tl_conversion_load(cli, c));
   TL_TRY(tl_output_check(cli, c->m, &c->outputs));
   TL_TRY(tl_output_check_fusions(cli, c->m));
+  TL_TRY(tl_conversion_try_profiles(cli, c));
   TL_TRY(transform(cli, c));
   tl_buf text;
   tl_buf_init(&text);

@@ -116,13 +116,18 @@ static void add_costs(tl_buf *out, const tl_summary *s) {
   tl_buf_add_char(out, '\n');
 }
 
+/* What the model takes of the device's memory; of profiles the one that takes most. */
 static void add_device(const tl_cli *cli, const tl_module *m, const tl_summary *s, tl_buf *out) {
+  const tl_profile_facts *largest = tl_profiles_largest(&s->profiles);
+  const tl_memory *t = largest ? &largest->memory : &s->device;
   tl_buf_add_z(out, "  device   ");
-  tl_device_memory_parts(&s->device, out);
+  if (largest)
+    tl_buf_printf(out, "profile %.*s: ", TL_SV_ARG(largest->profile->text));
+  tl_device_memory_parts(t, out);
   tl_buf_add_z(out, "\n           ");
-  tl_add_bytes(out, tl_memory_total(&s->device));
-  tl_buf_add_z(out, s->device.n_unsized ? " in all " : " in all; ");
-  tl_device_memory_fit(cli, m, &s->device, out);
+  tl_add_bytes(out, tl_memory_total(t));
+  tl_buf_add_z(out, t->n_unsized ? " in all " : " in all; ");
+  tl_device_memory_fit(cli, m, t, out);
   tl_buf_add_char(out, '\n');
 }
 
@@ -152,6 +157,22 @@ static void add_atc_option(tl_buf *out, const char *name, const char *value) {
   add_shell_word(out, value);
 }
 
+/* Returns the value with which atc has to see a given option again; NULL if it need not. */
+static const char *atc_value(const tl_cli *cli, tl_option_id id) {
+  const tl_option_row *row = tl_option_row_get(id);
+  const char *value = cli->settings.value[id];
+  const char *key = tl_option_shared_key(id);
+  bool shared = key || row->fate == TL_FATE_CARRY || row->fate == TL_FATE_WARN;
+  if (!shared || row->group >= TL_OPTIONS_TRAIN /* atc knows no run configuration */ ||
+      id == TL_OPTION_SOC_VERSION /* said already */)
+    return NULL;
+  if (id == TL_OPTION_OUTPUT_TYPE && strchr(value, ':'))
+    return NULL; /* of single outputs: needs --out-nodes, which means nothing for AIR */
+  if (id == TL_OPTION_OO_LEVEL) /* atc knows two levels */
+    return cli->settings.fusion.functional_only ? "O1" : "O3";
+  return value;
+}
+
 /* Adds the atc call that compiles the AIR file. Precision is decided already, so the call tells atc
  * to keep the dtypes; atc would decide again by default. */
 static void add_atc_call(tl_cli *cli, const char *path, tl_buf *out) {
@@ -168,11 +189,9 @@ static void add_atc_call(tl_cli *cli, const char *path, tl_buf *out) {
   if (cli->settings.options.memory_order && !tl_cli_has(cli, TL_OPTION_TOPO_SORTING_MODE))
     add_atc_option(out, "topo_sorting_mode", "3"); /* else atc makes another order */
   for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
-    const tl_option_row *row = tl_option_row_get((tl_option_id)i);
-    bool known = row->group < TL_OPTIONS_TRAIN; /* atc knows no run configuration */
-    if (known && cli->settings.value[i] &&
-        (row->fate == TL_FATE_CARRY || row->fate == TL_FATE_WARN))
-      add_atc_option(out, row->name, cli->settings.value[i]);
+    const char *value = cli->settings.value[i] ? atc_value(cli, (tl_option_id)i) : NULL;
+    if (value)
+      add_atc_option(out, tl_option_row_get((tl_option_id)i)->name, value);
   }
 }
 
@@ -290,6 +309,7 @@ void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const
   if (s->nodes_npu && !cli->settings.options.soc_version)
     tl_buf_printf(out, "  chip     %s, since --soc-version names none\n", chip_name(cli));
   add_precision(cli, m, out);
+  tl_profiles_text(&s->profiles, tl_cli_has(cli, TL_OPTION_PROFILE_REPORT), out);
   add_device(cli, m, s, out);
   add_costs(out, s);
   add_outputs(v, out);
@@ -321,6 +341,8 @@ void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const
   tl_buf_add_z(out, "go on with:\n  ");
   add_atc_call(cli, air, out);
   tl_buf_add_char(out, '\n');
+  if (cli->settings.options.n_profiles && !cli->settings.options.profiles[0].bound)
+    tl_buf_add_z(out, "  (atc up to CANN 8.1 refuses profiles for AIR; 8.5 takes them)\n");
 }
 
 static void json_weights(tl_json_writer *w, const char *key, tl_weights weights) {
@@ -425,6 +447,8 @@ void tl_summary_json(tl_cli *cli, const tl_module *m, const tl_summary *s, const
   json_precision(cli, m, w);
   tl_put_key(w, "device");
   tl_device_memory_json(cli, &s->device, w);
+  tl_put_key(w, "profiles");
+  tl_profiles_json(cli, &s->profiles, w);
   tl_put_key(w, "passes");
   tl_put_array(w);
   json_passes(w, &s->canonical);

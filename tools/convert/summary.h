@@ -7,6 +7,7 @@
 #include "passes/memory/memory.h"
 #include "passes/ub/traffic.h"
 #include "tools/cli/output.h"
+#include "tools/convert/profiles.h"
 
 /* Number and bytes of constants. */
 typedef struct tl_weights {
@@ -18,11 +19,12 @@ typedef struct tl_weights {
 typedef struct tl_summary {
   uint32_t nodes_before;
   tl_weights weights_before;
-  uint32_t nodes_after;     /* canonical */
-  tl_weights weights_after; /* canonical */
-  uint32_t nodes_npu;       /* in NPU form; 0 when that was not asked for */
-  tl_ub_totals kernels;     /* of several nodes, in NPU form */
-  tl_memory device;         /* of the last form; measured only if somebody reads the summary */
+  uint32_t nodes_after;          /* canonical */
+  tl_weights weights_after;      /* canonical */
+  uint32_t nodes_npu;            /* in NPU form; 0 when that was not asked for */
+  tl_ub_totals kernels;          /* of several nodes, in NPU form */
+  tl_profile_facts_vec profiles; /* owned; released with the conversion */
+  tl_memory device;              /* of the last form; measured only if somebody reads the summary */
   tl_pipeline_report canonical;
   tl_pipeline_report npu;
   uint64_t load_ns;

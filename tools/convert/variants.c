@@ -59,6 +59,9 @@ tl_status tl_variants_check(tl_cli *cli, const tl_output_vec *wanted) {
   if (tl_session_fusion_report(&cli->session))
     return refuse(cli, "a fusion report describes one variant, and there are two",
                   "convert once without --accelerate-train-mode for the report");
+  if (tl_cli_has(cli, TL_OPTION_PROFILE_REPORT))
+    return refuse(cli, "a report of profiles describes one variant, and there are two",
+                  "convert once without --accelerate-train-mode for the report");
   if (tl_step_files_wanted(cli))
     return refuse(cli, "a schedule report describes one variant, and there are two",
                   "convert once without --accelerate-train-mode for the report");
@@ -202,6 +205,7 @@ static tl_status convert(variants *v) {
   tl_cli *cli = v->cli;
   TL_TRY(both(v, tl_conversion_load));
   TL_TRY(check_paths(v));
+  TL_TRY(both(v, tl_conversion_try_profiles));
   TL_TRY(both(v, tl_conversion_run_canonical));
   TL_TRY(tl_variants_observable(&cli->diag,
                                 tl_at_option(&cli->settings, TL_OPTION_ACCELERATE_TRAIN_MODE),

@@ -103,6 +103,11 @@ typedef struct tl_node_cost {
  * + results), or the nodes of the bodies. */
 tl_node_cost tl_cost_node(const tl_costs *c, const tl_module *m, tl_node_id n);
 
+/* Returns the multiplications of the matrix products and convolutions of a node: what is usually
+ * called MACs. Of an If the branch with more of them counts, of a loop one iteration. A dim that is
+ * not known counts as 1. */
+double tl_cost_macs(const tl_module *m, tl_node_id n);
+
 /* Returns the name of row i of cost_ops.tbl, NULL beyond the last. */
 const char *tl_cost_row_name(uint32_t i);
 

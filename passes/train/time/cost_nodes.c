@@ -317,6 +317,32 @@ static tl_node_cost node_cost(const tl_costs *c, const tl_module *m, tl_node_id 
   return out;
 }
 
+static double macs_of(const tl_module *m, tl_node_id n, int depth);
+
+static double macs_of_bodies(const tl_module *m, tl_node_id n, int depth) {
+  const tl_node *node = tl_node_get(m, n);
+  double macs = 0;
+  for (uint32_t i = 0; i < node->n_attrs && depth < NEST_LIMIT; i++) {
+    if (node->attrs[i].kind != TL_ATTR_GRAPH)
+      continue;
+    const tl_graph *g = tl_graph_get(m, node->attrs[i].u.g);
+    double body = 0;
+    TL_FOR_NODES(m, g, k)
+      body += macs_of(m, k, depth + 1);
+    macs = node->op == TL_OP_If ? larger(macs, body) : macs + body;
+  }
+  return macs;
+}
+
+static double macs_of(const tl_module *m, tl_node_id n, int depth) {
+  product p = {0};
+  if (tl_op_has_trait(tl_node_get(m, n)->op, TL_TRAIT_BODY))
+    return macs_of_bodies(m, n, depth);
+  return products(m, n, find_row(m, tl_node_get(m, n)->op), &p) * p.m * p.n * p.k * p.batch;
+}
+
+double tl_cost_macs(const tl_module *m, tl_node_id n) { return macs_of(m, n, 0); }
+
 tl_node_cost tl_cost_node(const tl_costs *c, const tl_module *m, tl_node_id n) {
   return node_cost(c, m, n, 0);
 }

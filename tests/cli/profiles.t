@@ -1,0 +1,81 @@
+# Profiles of dynamic sizes: each is tried. The Conv has 2 x 3 x 3 x 3 weights, so that an image of
+# 8 x 8 takes 64 * 54 = 3456 multiplications; the Gemm of the second model 4 * 3 for each row.
+$ head -c 216 /dev/zero >w
+$ printf 'graph @g(%%x: f32[n,3,h,v]) -> (%%y) {\n  const %%w: f32[2,3,3,3] = file("w", 0, 216)\n  %%t = Conv(%%x, %%w) @conv {pads=[1, 1, 1, 1]}\n  %%y = MaxPool(%%t) @pool {kernel_shape=[4, 4], strides=[4, 4]}\n}\n' >m.tir
+$ printf 'graph @g(%%x: f32[n,4], %%z: f32[m,3]) -> (%%y) {\n  const %%w: f32[4,3] = file("w", 0, 48)\n  %%t = MatMul(%%x, %%w) @product\n  %%y = Add(%%t, %%z) @sum\n}\n' >two.tir
+$ tailor convert m.tir -o m.air --input-shape=x:1,3,-1,-1 --dynamic-image-size='8,8;16,8' --profile-report 2>&1 | grep -A1 '^  profile'
+>   profile  8,8: x f32[1,3,8,8] -> y f32[1,2,2,2]
+>            MACs 3.46 k, weights 216 bytes, activations 512 bytes
+>   profile  16,8: x f32[1,3,16,8] -> y f32[1,2,4,2]
+>            MACs 6.91 k, weights 216 bytes, activations 1.0 KiB
+$ tailor convert m.tir -o m.air --input-shape=x:1,3,-1,-1 --dynamic-image-size='8,8;16,8' --profile-report=p.json -q && /usr/bin/python3 -c 'import json; [print(p["profile"], p["works"], p["inputs"][0]["shape"], p["outputs"][0]["shape"], p["macs"], p["device"]["weights"], p["device"]["activations"]) for p in json.load(open("p.json"))]'
+> 8,8 True [1, 3, 8, 8] [1, 2, 2, 2] 3456 216 512
+> 16,8 True [1, 3, 16, 8] [1, 2, 4, 2] 6912 216 1024
+$ tailor convert m.tir -o m.air --input-shape=x:1,3,-1,-1 --dynamic-image-size='8,8;16,8' --profile-report=p.txt -q && cat p.txt
+>   profile  8,8: x f32[1,3,8,8] -> y f32[1,2,2,2]
+>            MACs 3.46 k, weights 216 bytes, activations 512 bytes
+>   profile  16,8: x f32[1,3,16,8] -> y f32[1,2,4,2]
+>            MACs 6.91 k, weights 216 bytes, activations 1.0 KiB
+$ tailor convert m.tir -o m.air --input-shape=x:1,3,-1,-1 --dynamic-image-size='8,8;16,8' --summary=json 2>&1 | /usr/bin/python3 -c 'import json, sys; print([p["profile"] for p in json.load(sys.stdin)["profiles"]])'
+> ['8,8', '16,8']
+$ tailor info m.tir --memory --input-shape=x:-1,3,8,8 --dynamic-batch-size=1,2
+>   profile  1: x f32[1,3,8,8] -> y f32[1,2,2,2]
+>            MACs 3.46 k, weights 216 bytes, activations 512 bytes
+>   profile  2: x f32[2,3,8,8] -> y f32[2,2,2,2]
+>            MACs 6.91 k, weights 216 bytes, activations 1.0 KiB
+# The line for atc: everything that it has to see again, quoted for the shell.
+$ tailor convert two.tir -o "a b.air" --input_shape='x:-1,4;z:-1,3' --input_format=ND --dynamic_dims='1,1;2,2' --output_type=FP16 --soc_version=Ascend310P3 --log=error 2>&1 | grep -A2 'go on'
+> go on with:
+>   atc --framework=1 --model='a b.air' --output='a b' --soc_version=Ascend310P3 --precision_mode=must_keep_origin_dtype --input_shape='x:-1,4;z:-1,3' --input_format=ND --dynamic_dims='1,1;2,2' --output_type=FP16
+>   (atc up to CANN 8.1 refuses profiles for AIR; 8.5 takes them)
+$ tailor convert m.tir -o m.air --input_shape='x:1~4,3,8,8' --insert_op_conf=aipp.cfg 2>&1 | grep -A2 'go on'
+> go on with:
+>   atc --framework=1 --model=m.air --output=m --soc_version=Ascend910B1 --precision_mode=must_keep_origin_dtype --input_shape='x:1~4,3,8,8' --insert_op_conf=aipp.cfg
+# A profile that fails says which one, and where; nothing is written.
+$ rm -f *.air; tailor convert two.tir -o m.air --input-shape='x:-1,4;z:-1,3' --input-format=ND --dynamic-dims='1,1;3,2;2,3' --profile-report=p2.txt; ls m.air p2.txt
+! two.tir: error: node sum: sizes 3 and 2 of axis -2 cannot be broadcast ("t": f32[3,3], "z": f32[2,3]) (profile 3,2: x:3,4;z:2,3)
+!   hint: this depends on options: --input-shape sets "z", --input-shape sets "x"
+! ls: cannot access 'm.air': No such file or directory
+! ls: cannot access 'p2.txt': No such file or directory
+? 2
+# Sizes that leave nothing are said, and not refused: ONNX allows tensors without elements.
+$ tailor convert m.tir -o m.air --input-shape=x:1,3,-1,-1 --dynamic-image-size='8,8;3,8;2,8' 2>&1 | grep 'warning\|profiles'
+> m.tir: warning: node pool: makes a tensor without elements (profile 3,8: x:1,3,3,8)
+>   profiles 3 of 3 work, activations 128 bytes to 512 bytes (--profile-report)
+>   (atc up to CANN 8.1 refuses profiles for AIR; 8.5 takes them)
+# Ends of bounds at which the model cannot work are warnings: nobody said that it does.
+$ tailor convert two.tir -o m.air --input-shape='x:1~4,4;z:2~3,3' --profile-report 2>&1 | grep 'profile\|hint'
+> two.tir: warning: node sum: sizes 4 and 3 of axis -2 cannot be broadcast ("t": f32[4,3], "z": f32[3,3]) (profile highest sizes: x:4,4;z:3,3)
+>   hint: this depends on options: --input-shape sets "z", --input-shape sets "x"
+>   profile  lowest sizes: x f32[1,4], z f32[2,3] -> y f32[2,3]
+>   profile  highest sizes: the model cannot work with these
+>   device   profile lowest sizes: weights 48 bytes, inputs 40 bytes, outputs 24 bytes, activations 12 bytes
+# The older form of bounds.
+$ tailor convert m.tir -o m.air --input-shape-range='x:[1~2,3,8,8~-1]' --profile-report 2>&1 | grep -A1 '^  profile'
+>   profile  lowest sizes: x f32[1,3,8,8] -> y f32[1,2,2,2]
+>            MACs 3.46 k, weights 216 bytes, activations 512 bytes
+>   profile  highest sizes: x f32[2,3,8,v] -> y f32[2,2,2,"v/4"]
+>            MACs at least 864, weights 216 bytes, activations 0 bytes and 3 values of open size
+# Open dims that an option cannot fill.
+$ tailor convert m.tir -o m.air --input-shape=x:-1,3,-1,8 --dynamic-batch-size=1,2
+! tailor: error: --dynamic-batch-size: dim 2 of input 'x' is -1 in --input-shape, but only dim 0, the batch, may be [E10018]
+!   hint: --dynamic-dims has a value for each -1, wherever it is
+? 1
+$ tailor convert m.tir -o m.air --input-shape=x:-1,3,8,8 --dynamic-image-size='8,8;9,9'
+! tailor: error: --dynamic-image-size: dim 0 of input 'x' is -1 in --input-shape, but only height and width, dims 2 and 3 of 4, may be [E10019]
+!   hint: --dynamic-dims has a value for each -1, wherever it is
+? 1
+$ tailor convert m.tir -o m.air --input-shape=x:1,3,-1,8 --dynamic-image-size='8,8;9,9'
+! tailor: error: --dynamic-image-size: height and width of input 'x' must both be -1 in --input-shape, or neither [E10019]
+? 1
+# A report of nothing.
+$ tailor convert m.tir -o m.air --profile-report
+! tailor: error: --profile-report: there are no profiles to report
+!   hint: give --dynamic-batch-size, --dynamic-image-size, --dynamic-dims, or bounds in --input-shape
+? 1
+# Batches are the same for all inputs that have one.
+$ tailor info two.tir --memory --input-shape='x:-1,4;z:-1,3' --dynamic-batch-size=2,5
+>   profile  2: x f32[2,4], z f32[2,3] -> y f32[2,3]
+>            MACs 24, weights 48 bytes, activations 24 bytes
+>   profile  5: x f32[5,4], z f32[5,3] -> y f32[5,3]
+>            MACs 60, weights 48 bytes, activations 60 bytes
