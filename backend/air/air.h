@@ -78,6 +78,7 @@ typedef enum tl_entry_kind {
   TL_ENTRY_TRACE        /* value: a list in the text form of ir/trace.h */
 } tl_entry_kind;
 
+/* An entry of a node's attribute map before it is encoded. */
 typedef struct tl_entry {
   tl_sv key;
   uint64_t rank;  /* tl_air_rank of the key, for fast comparison */
@@ -139,6 +140,7 @@ TL_VEC(tl_weight_vec, tl_air_weight);
  * above 2 GiB; or in files that FileConstant nodes refer to. */
 typedef enum tl_weight_form { TL_FORM_INSIDE, TL_FORM_SPLIT, TL_FORM_FILE_CONSTANT } tl_weight_form;
 
+/* State of one emission. Tables by id have the size of the module's ids. */
 typedef struct tl_air {
   tl_module *m;
   const tl_options *options;

@@ -9,6 +9,7 @@
 #include "support/diag.h"
 #include "support/file.h"
 
+/* Upper bound on the size of a file whose kind has none of its own. */
 enum { TL_CONFIG_MAX_BYTES = 4 << 20 };
 
 /* A kind of file, with its error codes. */

@@ -7,6 +7,7 @@
 
 #include "support/diag.h"
 
+/* One member for each word of op_debug_config; true if the word was given. */
 typedef struct tl_debug_config {
   bool oom;
   bool dump_cce;

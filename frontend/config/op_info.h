@@ -33,7 +33,9 @@ typedef struct tl_op_info_port {
 
 enum { TL_OP_INFO_MAX_SLOTS = 127, TL_OP_INFO_MAX_COLUMNS = 1024 };
 
+/* Makes an empty table above `base`, which is borrowed. Release it in any case. */
 void tl_op_info_draft_init(tl_op_info_draft *t, const tl_op_info_set *base);
+/* Releases what the draft owns; sets that were made of it stay in their arena. */
 void tl_op_info_draft_release(tl_op_info_draft *t);
 /* Copies a text and returns its offset in t->text. Lack of memory shows in t->text.failed. */
 uint32_t tl_op_info_draft_text(tl_op_info_draft *t, tl_sv text);

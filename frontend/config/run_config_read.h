@@ -42,6 +42,7 @@ tl_status tl_run_check_profiling(tl_diag *d, tl_location where, const cJSON *ite
 /* Members of objects that are written without their object, as sessions of the NPU's frameworks do:
  * enable_dump means the member of dump_config. */
 enum { TL_N_FLAT_OBJECTS = 4 };
+/* The members of one file that stand alone, by the key of their object. */
 typedef struct tl_run_flats {
   cJSON *object[TL_N_FLAT_OBJECTS];  /* owned; NULL: no member of it */
   tl_location at[TL_N_FLAT_OBJECTS]; /* of the first member */
