@@ -108,6 +108,7 @@ static bool lists_fit(const tl_rule *r, const tl_pattern_node *n) {
          r->values[n->operands[1].value].node != TL_RULE_NODES;
 }
 
+/* Reports a wrong number of operands. */
 static tl_status fail_count(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n,
                             const tl_op *row, uint32_t found) {
   if (row->min_operands == row->max_operands)
@@ -133,7 +134,7 @@ static tl_status check_node(tl_ruleset *s, const tl_rule *r, const tl_pattern_no
     if (n->n_results > row->max_results)
       return tl_rule_error(s, r, n, "'%.*s' has at most %u results, not %u", TL_SV_ARG(name),
                            row->max_results, n->n_results);
-    /* plugins add attributes to prototypes */
+    /* A pattern may name any attribute of an NPU op: plugins add some that no prototype lists. */
     bool any = !building && row->domain_symbol == TL_SYM_npu;
     for (uint8_t i = 0; i < n->n_attrs; i++)
       if (!any && !tl_op_attr_find(row, n->attrs[i].name)) {
@@ -151,6 +152,7 @@ static tl_status check_node(tl_ruleset *s, const tl_rule *r, const tl_pattern_no
 
 /* ---- use of names --------------------------------------------------------------------------- */
 
+/* How often a rule mentions each of its values and names. */
 typedef struct counts {
   uint16_t values[TL_RULE_VALUES];
   uint16_t names[TL_RULE_NAMES];
@@ -168,6 +170,7 @@ static void count_expr(const tl_expr *e, counts *c) {
     count_expr(e->args[i], c);
 }
 
+/* Counts the values and names in a statement, its own results not included. */
 static void count_node(const tl_pattern_node *n, counts *c) {
   for (uint8_t i = 0; i < n->n_operands; i++) {
     if (names_value(&n->operands[i]))
@@ -182,6 +185,7 @@ static void count_node(const tl_pattern_node *n, counts *c) {
   }
 }
 
+/* A name with _ in front says that it is not used on purpose. */
 static bool may_be_unused(tl_sv name) { return name.n && name.p[0] == '_'; }
 
 /* Reports names that are bound and never used; they are probably misspelled. */
@@ -259,6 +263,7 @@ static tl_status check_build_order(tl_ruleset *s, const tl_rule *r) {
   return TL_OK;
 }
 
+/* Checks that the clauses on scopes are those that rules of this kind may have. */
 static tl_status check_scope(tl_ruleset *s, const tl_rule *r) {
   const tl_scope_pattern *p = r->scope;
   if (p && p->n_in == 0)

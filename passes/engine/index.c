@@ -12,6 +12,7 @@
 
 enum { MOST_DECIDING = 64 }; /* upper bound on alternative producers */
 
+/* Returns the key of rules with this root op, one of whose operands has this producer op. */
 static uint64_t key_of(tl_op_id root, uint32_t producer) { return (uint64_t)root << 32 | producer; }
 
 /* Ops of which one must produce an operand of the root for the rule to match. */
@@ -106,6 +107,7 @@ static tl_rule_signature signature_of(const tl_rule *r) {
   return s;
 }
 
+/* Adds an entry for each alternative of the root and each op of the deciding producer. */
 static bool add_rule(tl_rule_index *index, tl_rule *r) {
   const tl_pattern_node *root = &r->match[r->n_match - 1];
   deciding made = find_deciding(r);
@@ -126,7 +128,8 @@ static bool add_rule(tl_rule_index *index, tl_rule *r) {
   return true;
 }
 
-/* Returns true if the entry is among those sorted by number; NaN and infinities are not. */
+/* Returns true if the entry is sorted by number. NaN and infinities have no place in that order, or
+ * no margin around them. */
 static bool is_ranked(const tl_rule_signature *s) { return s->numbered && isfinite(s->number); }
 
 /* Order within a key: rules without a number, then by number, then by definition. */
@@ -170,6 +173,7 @@ static bool fill_slots(tl_rule_index *index) {
   return true;
 }
 
+/* Sorted entries of one key are adjacent; the hash table finds the first. */
 tl_status tl_rule_index_build(tl_rule_index *index, const tl_ruleset *set, tl_rule_kind kind,
                               bool all) {
   *index = (tl_rule_index){.n_ops = tl_n_op_rows + set->m->opaque_ops.n};
@@ -207,6 +211,7 @@ typedef struct visit {
   void *user;
 } visit;
 
+/* Returns the bits of the ops that produce operands of node n. */
 static uint64_t producer_bits(const tl_module *m, tl_node_id n) {
   uint64_t bits = 0;
   const tl_node *node = tl_node_get(m, n);
@@ -219,6 +224,7 @@ static uint64_t producer_bits(const tl_module *m, tl_node_id n) {
   return bits;
 }
 
+/* Returns the bits of the ops two steps above node n. */
 static uint64_t far_bits(const tl_module *m, tl_node_id n) {
   uint64_t bits = 0;
   const tl_node *node = tl_node_get(m, n);
@@ -283,6 +289,7 @@ static bool was_visited(const visit *v, const tl_rule_entry *at) {
   return false;
 }
 
+/* Calls the visitor unless a necessary condition of the rule fails: cheap tests first. */
 static void visit_entry(visit *v, const tl_rule_entry *at) {
   const tl_rule_signature *wants = &at->wants;
   if (at->n > 1 && was_visited(v, at))
@@ -329,6 +336,7 @@ static void visit_key(visit *v, uint64_t key) {
   }
 }
 
+/* Returns true if some operand of the node is a constant. */
 static bool has_constant(const tl_module *m, const tl_node *node) {
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_use_get(m, node->operands + i)->value;

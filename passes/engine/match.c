@@ -24,6 +24,7 @@ typedef struct saved {
   tl_node_id nodes[TL_RULE_NODES];
 } saved;
 
+/* Values, names and lists need no copy: a cleared bit makes them unbound again. */
 static saved save(const tl_match *match) {
   saved s = {.bound = match->bound,
              .named = match->named,
@@ -60,7 +61,7 @@ static bool bind_value(tl_match *match, uint8_t v, tl_value_id value) {
 
 /* ---- constants ------------------------------------------------------------------------------ */
 
-enum { LONGEST_SPLAT = 4096 };
+enum { LONGEST_SPLAT = 4096 }; /* upper bound on elements compared with one number */
 
 /* Returns true if every element of constant v equals `wanted`, within the tolerance if tolerant. */
 static bool is_number(const tl_match *match, tl_value_id v, double wanted, bool tolerant) {
@@ -80,7 +81,7 @@ static bool is_number(const tl_match *match, tl_value_id v, double wanted, bool 
       return false;
     double error = e > wanted ? e - wanted : wanted - e;
     double size = wanted < 0 ? -wanted : wanted;
-    /* equal after rounding to the constant's dtype, or both NaN */
+    /* Equal, within the tolerance, equal after rounding to f32, or both NaN. */
     if (e != wanted && !(tolerant && error <= tolerance * size) &&
         !(t->dtype == TL_DTYPE_F32 && (float)wanted == (float)e) && !(e != e && wanted != wanted))
       return false;
@@ -157,7 +158,8 @@ static bool bind_inner(tl_match *match, uint8_t v, tl_value_id value, unsigned s
   }
 }
 
-/* A constant with another number is a difference; anything else is another pattern. */
+/* Binds a number of the pattern. A constant with another number may be the one excused difference;
+ * anything else is another pattern. */
 static bool bind_number(tl_match *match, const tl_pattern_operand *o, tl_node_id n,
                         tl_value_id value) {
   return is_number(match, value, o->number, o->tolerant) ||
@@ -165,6 +167,7 @@ static bool bind_number(tl_match *match, const tl_pattern_operand *o, tl_node_id
           is_excused(match, (tl_excuse){.node = n, .operand = o, .value = value}));
 }
 
+/* Binds one operand of node n; `skips` as in bind_inner. */
 static bool bind_operand(tl_match *match, const tl_pattern_operand *o, tl_node_id n,
                          tl_value_id value, unsigned skips) {
   switch ((tl_pattern_operand_kind)o->kind) {
@@ -218,7 +221,8 @@ static bool has_two_lists(const tl_pattern_node *p) {
          p->operands[2].kind == TL_PATTERN_REST;
 }
 
-/* Op(%a..., %x, %b...) with %x at place `choice`. */
+/* Binds Op(%a..., %x, %b...) with %x at operand number `choice`; absent operands at the end belong
+ * to no list. */
 static bool bind_between(tl_match *match, const tl_pattern_node *p, tl_node_id n, unsigned choice) {
   uint32_t actual = count_operands(match, n);
   return choice < actual && bind_rest(match, &p->operands[0], n, 0, choice) &&
@@ -256,6 +260,8 @@ static bool bind_operands(tl_match *match, const tl_pattern_node *p, tl_node_id 
 
 /* ---- attributes ----------------------------------------------------------------------------- */
 
+/* Compares an attribute with a number, a list or a word of a rule. Floats are also equal if they
+ * are equal in f32, the type of attributes. */
 static bool same_rv(tl_rv a, tl_rv b) {
   if (a.kind == TL_RV_FLOAT && b.kind == TL_RV_INT)
     return a.f == (double)b.i;
@@ -268,13 +274,15 @@ static bool same_rv(tl_rv a, tl_rv b) {
   return numbers ? a.i == b.i : a.kind == b.kind && a.kind == TL_RV_STRING && a.s == b.s;
 }
 
-/* Cast's `to` and the like hold ONNX numbers; rules speak of dtypes. */
+/* Turns the ONNX number of a dtype, which `to` of Cast and the like hold, into the dtype, if the
+ * rule compares with one. */
 static tl_rv as_dtype(tl_rv v, tl_rv like) {
   if (like.kind == TL_RV_DTYPE && v.kind == TL_RV_INT)
     return (tl_rv){.kind = TL_RV_DTYPE, .i = tl_dtype_from_onnx(v.i)};
   return v;
 }
 
+/* Matches one attribute of the pattern with node n, or captures it. */
 static bool match_attr(tl_match *match, const tl_pattern_attr *p, tl_node_id n, uint32_t depth) {
   const tl_attr *a = tl_node_attr_or_default(match->m, n, p->name);
   tl_rv v = a && a->kind != TL_ATTR_STRINGS ? tl_rv_of_attr(a) : (tl_rv){0};
@@ -376,6 +384,8 @@ static unsigned count_choices(const tl_match *match, const tl_pattern_node *p) {
   return n;
 }
 
+/* Notes why the operands of node n do not fit: the first one with another producer, if there is
+ * one. */
 static void note_operands(tl_match *match, const tl_pattern_node *p, tl_node_id n, uint32_t depth) {
   if (!match->miss)
     return;
@@ -410,7 +420,8 @@ static bool match_node(tl_match *match, uint32_t step, uint8_t k, tl_node_id n) 
                   tl_op_has_trait(tl_node_get(match->m, n)->op, TL_TRAIT_COMMUTATIVE) &&
                   p->operands[0].kind != TL_PATTERN_REST && p->operands[1].kind != TL_PATTERN_REST;
   unsigned choices = has_two_lists(p) ? count_operands(match, n) : count_choices(match, p);
-  if (choices == 1 && !commutes) { /* nothing to choose: the caller's choice is undone instead */
+  /* Nothing to choose, nothing to save: the caller restores its own state. */
+  if (choices == 1 && !commutes) {
     if (bind_operands(match, p, n, false, 0))
       return match_steps(match, step + 1);
     note_operands(match, p, n, step);
@@ -475,6 +486,8 @@ static bool conditions_hold(tl_match *match, uint32_t depth) {
   return true;
 }
 
+/* Matches the steps from number `step` on, then the conditions. The recursion is as deep as the
+ * pattern has nodes. */
 static bool match_steps(tl_match *match, uint32_t step) {
   if (step == match->rule->n_steps) {
     match->structural = !match->excuse.node;

@@ -4,6 +4,7 @@
 
 #include "ir/ops_gen.h"
 
+/* Upper bounds on the parts of one statement, and on the conditions of a rule. */
 enum { MAX_ALTERNATIVES = 32, MAX_OPERANDS = 16, MAX_ATTRS = 16, MAX_WHERE = 24 };
 
 /* Priority of rules without one: behind all passes that have a priority of their own. */
@@ -19,7 +20,8 @@ typedef struct statement {
   tl_pattern_node node;
 } statement;
 
-/* op(%y): the op that the pattern matched for the node that produces %y. */
+/* Parses "op(%y)": the new node takes the op that the pattern matched for the producer of %y, one
+ * of its alternatives. ops[0] stands for it until then. */
 static tl_status parse_like(tl_rule_parser *p, statement *s) {
   uint8_t v;
   TL_TRY(tl_rule_expect(p, "("));
@@ -32,6 +34,7 @@ static tl_status parse_like(tl_rule_parser *p, statement *s) {
   return tl_rule_expect(p, ")");
 }
 
+/* Parses one of the alternatives of a statement. */
 static tl_status parse_op(tl_rule_parser *p, statement *s) {
   if (p->building && tl_rule_accept(p, "op"))
     return parse_like(p, s);
@@ -42,7 +45,8 @@ static tl_status parse_op(tl_rule_parser *p, statement *s) {
   return TL_OK;
 }
 
-/* const 0.5 | const ~0.5 | const %c | const DTYPE expr | const dtype(%x) expr */
+/* Parses what follows "const": in a pattern a number, ~number or %c; in a replacement an
+ * expression, with its dtype before it, as a name or as dtype(%x). */
 static tl_status parse_constant(tl_rule_parser *p, tl_pattern_operand *o) {
   if (p->at.kind == TL_TOKEN_VALUE && !p->building) {
     o->kind = TL_PATTERN_CONSTANT;
@@ -120,7 +124,8 @@ static tl_status parse_from(tl_rule_parser *p, statement *s) {
   return TL_OK;
 }
 
-/* NAME = $capture in a pattern binds; anything else compares, or in a replacement sets. */
+/* Parses NAME = VALUE. In a pattern "$capture" binds the value of the attribute, and anything else
+ * is compared with it; a replacement sets it. */
 static tl_status parse_attr(tl_rule_parser *p, statement *s) {
   if (s->node.n_attrs == MAX_ATTRS)
     return tl_rule_fail(p, p->at, "more than %d attributes", MAX_ATTRS);
@@ -153,8 +158,8 @@ static tl_status parse_attrs(tl_rule_parser *p, statement *s) {
   return tl_rule_expect(p, "}");
 }
 
-/* A pattern may use a value only behind the statement that makes it; a replacement may give a value
- * of the pattern once. */
+/* Parses one result of statement number `node`. A pattern must produce a value before it uses it,
+ * so that its last node is the root; a replacement produces each value once. */
 static tl_status parse_result(tl_rule_parser *p, statement *s, uint8_t node) {
   if (s->node.n_results == sizeof s->node.results)
     return tl_rule_fail(p, p->at, "more than %zu results", sizeof s->node.results);
@@ -183,6 +188,7 @@ static tl_status parse_result(tl_rule_parser *p, statement *s, uint8_t node) {
   return TL_OK;
 }
 
+/* Copies an array into the arena of the set; never NULL except without memory. */
 static void *copy_of(tl_rule_parser *p, const void *src, size_t n, size_t size) {
   void *to = tl_arena_calloc(&p->set->arena, n ? n : 1, size);
   if (to && n)
@@ -198,7 +204,8 @@ static tl_status keep_statement(tl_rule_parser *p, const statement *s, tl_patter
   return out->ops && out->operands && out->attrs ? TL_OK : tl_rule_memory(p);
 }
 
-/* %r, ... = [shared] [maybe] Op|Op(operands) {attrs}, or in a replacement %r = %value. */
+/* Parses a statement: %r, ... = [shared] [maybe] Op|Op(operands) {attrs}. In a replacement also %r
+ * = %value, which makes no node. */
 static tl_status parse_statement(tl_rule_parser *p, tl_pattern_node *out, uint8_t node) {
   statement s; /* only the counted elements of its lists are set */
   s.node = (tl_pattern_node){
@@ -249,7 +256,8 @@ static tl_status parse_statements(tl_rule_parser *p, const char *close, tl_patte
 
 /* ---- rules ---------------------------------------------------------------------------------- */
 
-/* let $n = expr, or a condition; one a line, commas between them are allowed. */
+/* Parses "where {...}": lines of "let $n = expr" and conditions; commas between them are
+ * allowed. */
 static tl_status parse_where(tl_rule_parser *p) {
   tl_expr *conditions[MAX_WHERE];
   tl_rule *r = p->rule;
@@ -276,6 +284,7 @@ static tl_status parse_where(tl_rule_parser *p) {
   return r->where ? TL_OK : tl_rule_memory(p);
 }
 
+/* Fills a rule with what is known before its first token, and lends it the room for its parts. */
 static void start_rule(tl_rule_parser *p, tl_rule *r, tl_rule_kind kind) {
   *r = (tl_rule){.kind = (uint8_t)kind,
                  .file = p->path,
@@ -327,7 +336,7 @@ static tl_status parse_pattern(tl_rule_parser *p, tl_rule *r) {
   return TL_OK;
 }
 
-/* where { ... } replace { ... } } */
+/* Parses where { ... } replace { ... } and the brace that closes the rule. */
 static tl_status parse_replacement(tl_rule_parser *p, tl_rule *r) {
   if (tl_rule_accept(p, "where"))
     TL_TRY(parse_where(p));
@@ -339,6 +348,7 @@ static tl_status parse_replacement(tl_rule_parser *p, tl_rule *r) {
   return tl_rule_expect(p, "}");
 }
 
+/* Parses the rule in the current spelling: a rule of its own, with the name of the others. */
 static tl_status parse_spelling(tl_rule_parser *p, bool override) {
   tl_rule *r = new_rule(p, TL_RULE_CLEANUP);
   if (!r)
@@ -350,7 +360,7 @@ static tl_status parse_spelling(tl_rule_parser *p, bool override) {
   if (!r->skimmed)
     TL_TRY(parse_replacement(p, r));
   else
-    p->at = (tl_token){.kind = TL_TOKEN_END};
+    p->at = (tl_token){.kind = TL_TOKEN_END}; /* tl_rule_complete reads on from r->rest */
   return tl_rule_keep(p, r, name, override);
 }
 
@@ -399,19 +409,20 @@ static tl_status parse_signature(tl_rule_parser *p, statement *s) {
   tl_rule_parser before = *p;
   if (!tl_rule_accept(p, "{"))
     return TL_OK;
-  if (p->at.kind != TL_TOKEN_LABEL && !tl_rule_at(p, "}")) { /* this brace opens the body */
+  /* Without $name behind it, the brace opens the body: go back before it. */
+  if (p->at.kind != TL_TOKEN_LABEL && !tl_rule_at(p, "}")) {
     p->lexer = before.lexer;
     p->at = before.at;
     return TL_OK;
   }
-  while (p->at.kind == TL_TOKEN_LABEL) { /* {$axis, $epsilon}: attributes captured under their own
-                                          * names */
+  /* {$axis, $epsilon}: attributes are captured under their own names. */
+  while (p->at.kind == TL_TOKEN_LABEL) {
     if (s->node.n_attrs == MAX_ATTRS)
       return tl_rule_fail(p, p->at, "more than %d attributes", MAX_ATTRS);
     tl_pattern_attr *a = &s->attrs[s->node.n_attrs++];
     *a = (tl_pattern_attr){.captures = true};
     tl_token name = p->at;
-    /* $_N captures N, which need not be used */
+    /* $_N captures N, which need not be used. */
     size_t unused = name.text.n > 1 && name.text.p[0] == '_';
     name.text = (tl_sv){name.text.p + unused, name.text.n - unused};
     TL_TRY(tl_rule_symbol(p, name, &a->name));
@@ -440,6 +451,8 @@ static tl_status parse_return(tl_rule_parser *p, statement *s) {
   return TL_OK;
 }
 
+/* Parses a definition: a rule whose pattern is the one node of the signature, and whose replacement
+ * is the body. */
 static tl_status parse_define(tl_rule_parser *p, bool override) {
   tl_rule *r = new_rule(p, TL_RULE_DEFINE);
   tl_token name = p->at;
@@ -447,8 +460,8 @@ static tl_status parse_define(tl_rule_parser *p, bool override) {
     return tl_rule_memory(p);
   statement s = {.node = {.like = TL_RULE_NODES, .from = TL_RULE_NODES}};
   TL_TRY(parse_signature(p, &s));
-  /* an NPU op may have marks of GE, but no attribute that would change its meaning; of an op
-   * without a prototype the definition has to name every attribute */
+  /* An NPU op may have marks of GE, but no attribute that would change its meaning. Of an op
+   * without a prototype the definition has to name every attribute. */
   tl_symbol domain = tl_op_domain_symbol(p->set->m, s.ops[0]);
   s.node.open = domain != TL_SYM_npu && tl_op_row(s.ops[0]);
   r->name = r->pass = tl_op_name_symbol(p->set->m, s.ops[0]);
@@ -519,6 +532,8 @@ tl_status tl_rules_parse(tl_ruleset *s, const char *path, tl_sv text, bool overr
   return kept ? parse_text(&p, true, override) : tl_rule_memory(&p);
 }
 
+/* Returns a parser at the start of a built-in text, whose places are those in the file it comes
+ * from. */
 static tl_rule_parser start_text(tl_ruleset *s, const tl_rule_text *text, tl_rule_room *room) {
   tl_sv bytes = {tl_rule_characters + text->at, text->n};
   tl_rule_parser p = {.lexer = tl_lex_start_rules(bytes),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks scopes against rules (scope.h). */
+/* Checks scopes against rules (scope.h): names and classes by globs, numbers of nodes,
+ * attributes. */
 #include "passes/engine/scope.h"
 #include "passes/engine/why.h"
 
@@ -40,6 +41,7 @@ static const char *misnamed(const tl_scopes *s, const tl_scope_pattern *p, uint3
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
+/* Returns true if the count is about this op, one of its alternatives. */
 static bool has_op(const tl_scope_count *c, tl_op_id op) {
   for (uint32_t i = 0; i < c->n_ops; i++)
     if (c->ops[i] == op)
@@ -47,6 +49,7 @@ static bool has_op(const tl_scope_count *c, tl_op_id op) {
   return false;
 }
 
+/* Returns true if n is a multiple of `times`, or without that in [low, high]. */
 static bool count_fits(const tl_scope_count *c, uint32_t n) {
   return c->times ? n && n % c->times == 0 : n >= c->low && n <= c->high;
 }
@@ -83,6 +86,7 @@ static bool has_child(const tl_scopes *s, const tl_scope_part *part, uint32_t sc
   return false;
 }
 
+/* Appends what a scope has and what the rule requires, in the words of the rule. */
 static void tell_count(tl_buf *why, tl_sv path, const tl_scope_count *c, uint32_t found) {
   tl_buf_printf(why, "`%.*s` has %u where the rule requires `%.*s`", TL_SV_ARG(path), found,
                 TL_SV_ARG(c->text));
@@ -124,6 +128,8 @@ static bool attrs_fit(const tl_scopes *s, const tl_scope_pattern *p, uint32_t sc
   return true;
 }
 
+/* Checks counts, inner scopes and attributes, cheapest first, and appends the first reason to
+ * `why`, if it is not NULL. */
 static bool nodes_fit(const tl_scopes *s, const tl_scope_pattern *p, uint32_t scope, tl_sv path,
                       tl_buf *why) {
   uint32_t found = 0;
@@ -148,6 +154,7 @@ static bool nodes_fit(const tl_scopes *s, const tl_scope_pattern *p, uint32_t sc
 
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
+/* Checks one scope: names first, since they exclude most scopes at no cost. */
 static tl_scope_verdict judge(const tl_scopes *s, const tl_scope_pattern *p, uint32_t scope,
                               tl_buf *why) {
   tl_buf path;
@@ -190,6 +197,7 @@ static uint32_t common_scope(const tl_match *match) {
   return scope;
 }
 
+/* Notes as the reason of the miss what the given scope lacks; 0: no scope has all nodes. */
 static void note(tl_match *match, uint32_t innermost) {
   tl_buf why;
   if (!match->miss)
@@ -204,6 +212,7 @@ static void note(tl_match *match, uint32_t innermost) {
   tl_buf_release(&why);
 }
 
+/* Any scope around the nodes may fit, so the walk goes from the innermost one outward. */
 bool tl_match_is_in_scope(tl_match *match) {
   if (!match->scopes || !match->rule->scope)
     return true;

@@ -6,8 +6,10 @@
 #include "passes/engine/rule.h"
 #include "passes/npu/expr.h"
 
+/* Answers whether the chip has an op. */
 enum { UNASKED, HAS, LACKS };
 
+/* State of comparing rules with the target. */
 typedef struct fitting {
   tl_ruleset *s;
   const tl_options *options;
@@ -43,6 +45,8 @@ static tl_status chip_has(fitting *f, tl_op_id op, bool *has) {
   return TL_OK;
 }
 
+/* Returns true if ONNX Runtime has the op: those of its own domain, and tl:: ops that late rules
+ * spell for it (ort_ops.tbl). */
 static bool ort_has(tl_symbol domain, tl_op_id op) {
   static const tl_op_id spelled[] = {
 #define ORT_OP(op) TL_OP_##op,
@@ -77,6 +81,8 @@ static const struct {
                                               NULL},
                            [TL_TARGET_NONE] = {NULL, NULL, "--target=none", NULL}};
 
+/* Switches a built-in rule off if the target lacks an op of its replacement. The generated table
+ * lists these ops, so that the rule need not be parsed. */
 static tl_status fit(fitting *f, tl_rule *r) {
   const tl_op_id *made = &tl_rule_needs[r->text->makes];
   for (; *made != TL_OP_RETURN && !r->off; made++) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chooses the NPU candidate of a node, for the passes select and expand. */
+/* Chooses the NPU candidate of a node, for the passes select and expand: the first row whose guard
+ * holds. */
 #include "passes/edit/half.h"
 #include "passes/npu/eval.h"
 #include "passes/npu/lower_index.h"
 
+/* Rows are tried in the order of the table, so that its order is part of its meaning. */
 tl_status tl_npu_choose(tl_npu_forms *forms, tl_site *x, int16_t *candidate,
                         const tl_npu_form **out) {
   tl_op_id op = tl_node_get(x->m, x->node)->op;
@@ -22,6 +24,7 @@ tl_status tl_npu_choose(tl_npu_forms *forms, tl_site *x, int16_t *candidate,
   return TL_OK;
 }
 
+/* What is not known does not stand against a port: absent values, unknown kinds and dtypes. */
 bool tl_npu_takes(const tl_module *m, const tl_op *npu, const tl_op_port *p, tl_value_id v) {
   if (!v || !p || p->var < 0)
     return true;

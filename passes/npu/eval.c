@@ -39,7 +39,7 @@ static bool same_shapes(const tl_site *x) {
   return tl_npu_rank(x, first) >= 0;
 }
 
-/* spans(in1,axis): the dims of in1 equal those of operand 0 from `axis` on, without broadcasting.
+/* Returns true if the dims of v equal those of operand 0 from the axis on, without broadcasting.
  * Unknown dims pass, except that a 1 against another dim might be stretched. */
 static bool spans(tl_site *x, tl_value_id v, const tl_expr *from_axis) {
   tl_value_id whole = tl_operand(x->m, x->node, 0);
@@ -73,8 +73,8 @@ static bool from_cube(const tl_site *x, tl_value_id v) {
   return true;
 }
 
-/* reverse(begin, end, strides): a slice that reverses whole axes. Exporters write -1 or INT_MAX as
- * begin, a very negative end, and stride -1. */
+/* Returns true for a slice that reverses whole axes. Exporters write -1 or INT_MAX as begin, a very
+ * negative end, and stride -1. */
 static bool is_reversal(tl_site *x, const tl_expr *e) {
   tl_int_list list[3];
   for (int i = 0; i < 3; i++)
@@ -88,6 +88,8 @@ static bool is_reversal(tl_site *x, const tl_expr *e) {
   return list[0].n > 0;
 }
 
+/* Returns true if the axis is one of the last two of operand 0; false if it or the rank is
+ * unknown. */
 static bool is_one_of_last_two(tl_site *x, const tl_expr *e) {
   tl_rv axis = tl_npu_evaluate(x, e->args[0]);
   int rank = tl_npu_rank(x, tl_operand(x->m, x->node, 0));
@@ -96,7 +98,7 @@ static bool is_one_of_last_two(tl_site *x, const tl_expr *e) {
   return axis.i < 0 ? axis.i >= -2 : axis.i >= rank - 2 && axis.i < rank;
 }
 
-/* All dims behind the second. */
+/* Returns all dims behind the second, the size of an image; NONE unless they are static. */
 static tl_rv image_of(tl_site *x, tl_value_id v) {
   const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, v));
   int rank = tl_npu_rank(x, v);
@@ -136,7 +138,7 @@ static int64_t given(const tl_site *x, bool operands) {
 
 static tl_rv dim_value(tl_dim d) { return tl_dim_is_static(d) ? tl_rv_int(d) : tl_rv_none(); }
 
-/* "910" or "a2". */
+/* Returns the family of the chip, "910" or "a2", as guards name it. */
 static tl_rv family(tl_site *x) {
   bool a2 = tl_options_chip(x->options)->table == TL_SOC_A2;
   tl_symbol name = tl_module_intern(x->m, a2 ? TL_SV("a2") : TL_SV("910"));
@@ -180,6 +182,7 @@ static bool predicate(tl_site *x, const tl_expr *e) {
   }
 }
 
+/* Evaluates a function that only the op table has: a value, a predicate, or a word. */
 static tl_rv call(tl_site *x, const tl_expr *e) {
   switch (e->function) {
   case TL_FN_out_hw: return image_of(x, tl_expr_value(x, e->args[0]));

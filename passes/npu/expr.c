@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions of our own tables: a mistake is a text for TL_INTERNAL, without a place in a file. */
+/* Parses expressions of the op table. A mistake in our own table is a text for TL_INTERNAL, without
+ * a place in a file. */
 #include "passes/npu/expr.h"
 
+/* Keeps the message of the parser in the arena; NULL without memory. */
 static tl_status keep_mistake(tl_expr_parser *p, tl_token at, tl_sv text) {
   const char **why = p->user;
   (void)at;

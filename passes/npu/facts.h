@@ -6,15 +6,18 @@
 
 #include "passes/expr/expr.h"
 
-/* Elements of an integer list: an attribute's, or those of a const operand. False when unknown. */
+/* Returns in *out the elements of an integer list, or a number or flag as a list of one. False if v
+ * is something else or memory is out. */
 bool tl_npu_as_ints(tl_site *x, tl_rv v, tl_int_list *out);
-/* The same as doubles. */
+/* Returns the elements of a list of numbers, or a number, as doubles; *n: their number. False
+ * likewise. */
 bool tl_npu_as_floats(tl_site *x, tl_rv v, const double **out, uint32_t *n);
-/* Room for n elements of `size` bytes in scratch; NULL (and x->failed) when memory is out. */
+/* Returns scratch for n elements of `size` bytes, all zero; NULL, and x->failed set, if memory is
+ * out. */
 void *tl_npu_room(tl_site *x, size_t n, size_t size);
-/* Rank of a value, -1 when unknown. */
+/* Returns the rank of a value, -1 if it is unknown. */
 int tl_npu_rank(const tl_site *x, tl_value_id v);
-/* Dim k (negative: from the end); TL_DIM_UNKNOWN when out of range. */
+/* Returns dim k, a negative k counted from the end; TL_DIM_UNKNOWN if it is outside or unknown. */
 tl_dim tl_npu_dim(const tl_site *x, tl_value_id v, int64_t k);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiles candidates against the prototypes of NPU ops: names become indices (expr.h). */
+/* Compiles candidates of the op table against the prototypes of NPU ops: names become indices
+ * (expr.h). Each op is compiled on first use, since a model has few of all ops. */
 #include <stddef.h>
 
 #include "passes/npu/expr.h"
 
+/* State of compiling the candidates of one op. */
 typedef struct compiler {
   tl_npu_forms *forms;
   const tl_op *op; /* the op that has the candidates */
@@ -72,6 +74,8 @@ static bool compile_binding(compiler *c, const tl_op *npu, bool is_attr, tl_sv i
   return out->value && out->name != TL_NO_SYMBOL;
 }
 
+/* Compiles a comma-separated list of bindings into the arena. Returns false as compile_binding
+ * does. */
 static bool compile_bindings(compiler *c, const tl_op *npu, bool is_attr, const char *text,
                              const tl_npu_binding **out, uint32_t *n) {
   tl_sv all = tl_sv_from(text);

@@ -7,12 +7,14 @@
 /* Values of the attribute dst_type (GE's DataType). */
 enum { GE_INT32 = 3, GE_INT64 = 9 };
 
+/* Only where the port takes nothing but int32: others take the int64 as it is, or refuse it. */
 bool tl_index_narrows(const tl_module *m, const tl_op *op, const tl_op_port *p, tl_value_id v) {
   uint64_t mask = p && p->var >= 0 ? op->vars[p->var].dtypes : 0;
   return v && mask == TL_DTYPE_BIT(TL_DTYPE_I32) &&
          tl_type_dtype(m, tl_value_type(m, v)) == TL_DTYPE_I64;
 }
 
+/* A value that is no constant passes: its elements are not known. */
 bool tl_index_fits(const tl_module *m, tl_value_id v) {
   const tl_tensor *t = tl_value_constant(m, v);
   uint64_t n = t ? tl_tensor_elements(m, t) : 0;
@@ -23,6 +25,8 @@ bool tl_index_fits(const tl_module *m, tl_value_id v) {
   return true;
 }
 
+/* Returns the type of v with another dtype. The type is copied first: making one may move the table
+ * of types. */
 static tl_type_id with_dtype(tl_module *m, tl_value_id v, tl_dtype d) {
   const tl_type type = *tl_type_get(m, tl_value_type(m, v));
   return tl_type_tensor(m, d, type.rank, type.dims);
@@ -80,6 +84,8 @@ tl_value_id tl_index_narrow(tl_module *m, tl_node_id n, tl_value_id v) {
   return cast ? tl_result(m, cast, 0) : TL_NO_VALUE;
 }
 
+/* The cast takes over the name and the users of v, so that an output of the graph keeps its name
+ * and dtype. */
 tl_status tl_index_widen(tl_module *m, tl_node_id n, tl_value_id v) {
   tl_symbol fresh = tl_module_fresh_name(m, tl_value_name(m, v));
   tl_type_id wide = tl_value_type(m, v), narrow = with_dtype(m, v, TL_DTYPE_I32);

@@ -2,6 +2,7 @@
 /* Groups nodes without an NPU form by op and reason, and words the report (unmapped.h). */
 #include "passes/npu/unmapped.h"
 
+/* Reasons are static strings, so that equal ones have equal addresses. */
 tl_status tl_unmapped_add(tl_unmapped_vec *list, const tl_module *m, tl_node_id n,
                           const char *why) {
   tl_op_id op = tl_node_get(m, n)->op;
@@ -33,6 +34,8 @@ static const char *advice_of(const tl_module *m, tl_op_id op) {
   return NULL;
 }
 
+/* Appends one group: op, number of nodes, the first names, the reason and, if there is one,
+ * advice. */
 static void describe(tl_buf *out, tl_module *m, const tl_unmapped_group *g) {
   tl_sv domain = tl_op_domain(m, g->op);
   tl_buf_printf(out, "%.*s%s%.*s x%u (", TL_SV_ARG(domain), domain.n ? "::" : "",

@@ -4,8 +4,10 @@
 
 #include <ctype.h>
 
+/* What a row of the table allows: see tl_ub_chain. */
 enum { PLAIN = 0, MIXED = 1, DYNAMIC = 2, OPEN = 3 };
 
+/* A row as it is written; `text` holds the steps. */
 typedef struct chain_row {
   const char *pass;
   const char *text;
@@ -26,6 +28,7 @@ typedef struct reader {
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
+/* Cuts a word off the front; empty if there is none. */
 static tl_sv take_word(tl_sv *s) {
   tl_sv word = {s->p, 0};
   while (word.n < s->n && is_word(s->p[word.n]))
@@ -34,6 +37,7 @@ static tl_sv take_word(tl_sv *s) {
   return word;
 }
 
+/* Skips a character if it comes next. */
 static bool take(tl_sv *s, char c) {
   if (s->n == 0 || *s->p != c)
     return false;
@@ -123,6 +127,8 @@ static void count_heads(tl_ub_chain *c) {
     c->n_heads++;
 }
 
+/* Steps are separated by ">". Within a step the parts have a fixed order: kinds, marks,
+ * arguments. */
 bool tl_ub_chain_parse(tl_ub_chain *c) {
   reader r = {.c = c};
   tl_sv rest = tl_sv_from(c->text);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks constraints on nodes of one kernel that hold for every pass. */
+/* Checks constraints that hold for every pass on nodes of one kernel: streams, events, marks,
+ * shapes. */
 #include "ir/marks.h"
 #include "passes/ub/group.h"
 
+/* The tables are by tl_ub_refusal. */
 const char *tl_ub_refused(const tl_ub_fuser *f, uint32_t at, const char **reason) {
   static const char *const codes[] = {NULL, "DUMPABLE", "PARTITION", "OVERLAP", "STREAM_LABEL"};
   static const char *const reasons[] = {NULL, "its results are to be dumped (_dump_able)",
@@ -16,7 +18,7 @@ const char *tl_ub_refused(const tl_ub_fuser *f, uint32_t at, const char **reason
 /* Compares streams as the schedule and as the user of the model name them. */
 static bool notes_differ(const tl_module *m, tl_node_id a, tl_node_id b) {
   static const char *const keys[] = {TL_NOTE_STREAM, "_stream_label"};
-  if (!tl_node_get(m, a)->extra && !tl_node_get(m, b)->extra)
+  if (!tl_node_get(m, a)->extra && !tl_node_get(m, b)->extra) /* without notes, both are empty */
     return false;
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
     if (!tl_sv_eq(tl_node_note(m, a, keys[i]), tl_node_note(m, b, keys[i])))
@@ -42,6 +44,8 @@ const char *tl_ub_differ(const tl_ub_fuser *f, uint32_t a, uint32_t b, const cha
   return "ATTR_GROUP";
 }
 
+/* A kernel computes elementwise nodes in one loop over the elements, hence over one shape; other
+ * classes have loops of their own. */
 bool tl_ub_fits_shape(const tl_ub_graph *g, uint32_t b, tl_value_id given) {
   const tl_ub_node *node = &g->at[b];
   return (node->class != TL_UB_ELEMWISE && node->class != TL_UB_BROADCAST) ||
@@ -49,6 +53,7 @@ bool tl_ub_fits_shape(const tl_ub_graph *g, uint32_t b, tl_value_id given) {
                            tl_value_type(g->m, tl_node_get(g->m, node->id)->results));
 }
 
+/* A linear search is enough: callers ask for few users. */
 static bool is_listed(const uint32_t *users, uint32_t n, uint32_t user) {
   for (uint32_t i = 0; i < n; i++)
     if (users[i] == user)

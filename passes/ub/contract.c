@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Implements the joining of groups (contract.h). */
+/* Joins groups without closing a cycle (contract.h). Ranks are a topological order of the groups,
+ * so that only groups ranked between the joined ones need a visit. */
 #include "passes/ub/contract.h"
 
-enum { MOST_JOINED = 32, MOST_MEMBERS = 64 };
+enum { MOST_JOINED = 32, MOST_MEMBERS = 64 }; /* groups of one attempt; nodes of one group */
 
 /* One attempt to join. Stamps mark the groups to be joined (inside), those that can be reached from
  * them (after), and those from which they can be reached (ahead). */
@@ -152,14 +153,18 @@ static void unite(attempt *a, uint32_t rank) {
   g->at[members[0]].chain = chain;
 }
 
+/* Returns true if the attempt has failed: a cycle, too many edges, or no memory. */
 static bool is_over(const attempt *a) {
   return a->cycle || a->edges > TL_UB_MOST_EDGES || a->g->no_memory;
 }
 
+/* Returns why it failed; lack of memory first, since what was found is then incomplete. */
 static tl_ub_joined verdict(const attempt *a) {
   return a->g->no_memory ? TL_UB_NO_MEMORY : a->cycle ? TL_UB_CYCLE : TL_UB_BUDGET;
 }
 
+/* Looks behind the joined groups, then ahead of them, then assigns ranks. Stamps grow by three in
+ * each attempt, so that none has to be cleared. */
 tl_ub_joined tl_ub_join(tl_ub_graph *g, const uint32_t *positions, uint32_t n) {
   attempt a = {.g = g,
                .inside = g->stamp + 1,

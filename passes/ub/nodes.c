@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Classifies the nodes of a graph for groups: class, core, events, what keeps a node alone
+ * (nodes.h). */
 #include "passes/ub/nodes.h"
 
 #include "ir/marks.h"
 #include "ir/ops_gen.h"
 #include "passes/ub/traffic.h"
 
+/* A class of ops, and the core that computes it. */
 typedef struct class_row {
   const char *name;
   uint8_t core;
@@ -15,6 +18,7 @@ static const class_row classes[TL_UB_N_CLASSES] = {
 #include "passes/ub/classes.tbl"
 };
 
+/* The class of an op type. own: also without a row in the chip's table. */
 typedef struct op_row {
   const char *type;
   uint8_t class;
@@ -46,14 +50,15 @@ static const op_row *find_op(tl_sv type) {
 
 /* ---- classes of ops -------------------------------------------------------------------------- */
 
+/* Returns the class for the op.pattern of the operator library. */
 static tl_ub_class class_of_pattern(tl_sv pattern) {
   if (tl_sv_is(pattern, "formatAgnostic") || tl_sv_is(pattern, "broadcast"))
     return TL_UB_ELEMWISE;
   return tl_sv_is(pattern, "reduce") ? TL_UB_REDUCE : TL_UB_OTHER;
 }
 
-/* What the operator library says comes first; where it leaves the kernel open, our table decides;
- * then the library's op.pattern. */
+/* The operator library decides first, if it names the kernel; then our table; then the op.pattern
+ * of the library. */
 tl_ub_class tl_ub_class_of(const tl_op_info_set *set, tl_sv type) {
   const op_row *row = find_op(type);
   tl_op_info info = tl_op_info_find(set, type);
@@ -112,7 +117,7 @@ static tl_ub_class class_of_elementwise(const tl_module *m, tl_node_id n) {
   return same ? TL_UB_ELEMWISE : given > 1 ? TL_UB_BROADCAST : TL_UB_OTHER;
 }
 
-/* Results that nobody uses do not count. */
+/* Returns true if an operand, or a result with users, has an unknown size. */
 static bool is_dynamic(const tl_module *m, const tl_node *node) {
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_use_get(m, node->operands + i)->value;
@@ -126,11 +131,13 @@ static bool is_dynamic(const tl_module *m, const tl_node *node) {
   return false;
 }
 
+/* Returns true if the schedule records an event at the node or waits for one. */
 static bool has_events(const tl_module *m, tl_node_id n) {
   return tl_node_get(m, n)->extra &&
          (tl_node_note(m, n, TL_NOTE_RECORD).n || tl_node_note(m, n, TL_NOTE_WAIT).n);
 }
 
+/* Returns what keeps a node alone, whatever the pass. */
 static tl_ub_refusal refusal_of(const tl_module *m, tl_node_id n, tl_symbol scope, bool events) {
   if (tl_node_asks_dump(m, n))
     return TL_UB_DUMPED;

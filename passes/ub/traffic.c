@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Estimates the bytes that nodes and kernels move, and what fusing saves (traffic.h). Values of
+ * unknown size count as 0 bytes. */
 #include "passes/ub/traffic.h"
 
 int64_t tl_ub_scope(const tl_module *m, tl_node_id n, tl_symbol attr) {
@@ -42,6 +44,7 @@ uint64_t tl_ub_node_traffic(const tl_module *m, tl_node_id n) {
   return sum;
 }
 
+/* Returns true if the node is one of the n of a kernel. */
 static bool is_in(const tl_node_id *nodes, uint32_t n, tl_node_id node) {
   for (uint32_t i = 0; i < n; i++)
     if (nodes[i] == node)
@@ -58,6 +61,7 @@ static bool is_read_before(const tl_module *m, const tl_node_id *nodes, uint32_t
   return false;
 }
 
+/* Returns true if a node beyond the n of the kernel uses v, so that v must be written. */
 static bool is_used_outside(const tl_module *m, const tl_node_id *nodes, uint32_t n,
                             tl_value_id v) {
   TL_FOR_USES(m, v, u)
@@ -88,6 +92,7 @@ uint64_t tl_ub_saved(const tl_module *m, const tl_node_id *nodes, uint32_t n) {
 
 /* ---- a module -------------------------------------------------------------------------------- */
 
+/* A node of a group: the number of the group, and the place of the node in the module. */
 typedef struct member {
   int64_t scope;
   tl_node_id node;
@@ -96,6 +101,7 @@ typedef struct member {
 
 TL_VEC(member_vec, member);
 
+/* By group, within a group in the order of the module. */
 static int by_scope(const void *a, const void *b) {
   const member *x = a, *y = b;
   if (x->scope != y->scope)
@@ -125,6 +131,7 @@ static tl_status gather(const tl_module *m, const tl_op_info_set *info, tl_symbo
   return TL_OK;
 }
 
+/* Sorts the members by group, then counts each group and what it saves. */
 static tl_status measure(const tl_module *m, member_vec *members, tl_ub_totals *t) {
   tl_u32_vec nodes = {0};
   tl_status status = TL_OK;
