@@ -2,6 +2,8 @@
 /* Pinned values, merging of values and lookup by name (values.h). */
 #include "passes/edit/values.h"
 
+#include "ir/ops_gen.h"
+
 /* Most modules have no training state and then need no table. */
 tl_status tl_pinned_find(tl_pass *p, const tl_module *m, tl_pinned *out) {
   *out = (tl_pinned){NULL, 0};
@@ -48,6 +50,11 @@ void tl_value_move_roles(tl_module *m, tl_value_id from, tl_value_id to) {
   }
   if (m->loss == from)
     m->loss = to;
+}
+
+tl_node_id tl_list_maker(const tl_module *m, tl_value_id v) {
+  tl_node_id n = v ? tl_value_producer(m, v) : TL_NO_NODE;
+  return n && tl_node_get(m, n)->op == TL_OP_SequenceConstruct ? n : TL_NO_NODE;
 }
 
 bool tl_value_leaves_graph(const tl_module *m, tl_value_id v) {

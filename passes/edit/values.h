@@ -30,6 +30,10 @@ void tl_value_move_roles(tl_module *m, tl_value_id from, tl_value_id to);
  * move to `place`. O(control edges of n). */
 bool tl_node_leads_before(const tl_module *m, tl_node_id n, tl_node_id place);
 
+/* Returns the node whose operands are the elements of list v, a SequenceConstruct; TL_NO_NODE if
+ * something else made it. v may be TL_NO_VALUE. O(1). */
+tl_node_id tl_list_maker(const tl_module *m, tl_value_id v);
+
 /* Returns true if v is an output of the graph that defines it. O(uses). */
 bool tl_value_leaves_graph(const tl_module *m, tl_value_id v);
 

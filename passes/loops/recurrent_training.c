@@ -13,9 +13,9 @@
 
 #include "ir/infer/infer.h"
 #include "ir/ops_gen.h"
-#include "passes/edit/maker.h"
 #include "passes/edit/passes.h"
 #include "passes/edit/values.h"
+#include "passes/engine/formula.h"
 
 enum { X, W, R, B, LENGTHS, INITIAL_H, MOST_OPERANDS = 14, MOST_RESULTS = 7 };
 enum { MOST_SCANNED = 4, MOST_STATES = 2 };
@@ -49,6 +49,7 @@ typedef struct layer {
    * candidate, turned too; the bias before a reset gate; peepholes. */
   tl_value_id w, r, of_gates, gates_turned, of_candidate, candidate_turned, late_bias, peephole[3];
   tl_value_id made[MOST_RESULTS]; /* by result: what takes its place; or none */
+  tl_ruleset *formulas;
 } layer;
 
 /* The Scan at work: what its body takes and gives. */
@@ -141,19 +142,31 @@ static tl_value_id add(tl_maker *k, tl_value_id a, tl_value_id b) {
   return op2(k, TL_OP_Add, a, b);
 }
 
+static tl_value_id product(tl_maker *k, tl_value_id a, tl_value_id b) {
+  return op2(k, TL_OP_MatMul, a, b);
+}
+
+static tl_value_id sigmoid(tl_maker *k, tl_value_id v) { return op1(k, TL_OP_Sigmoid, v); }
+
+static tl_value_id hyperbolic(tl_maker *k, tl_value_id v) { return op1(k, TL_OP_Tanh, v); }
+
+/* Makes a formula of passes/definitions/formulas.tlr with up to four operands. */
+static tl_value_id formula(const layer *l, tl_maker *k, const char *name, const tl_value_id in[4]) {
+  return tl_make_formula(l->formulas, k, name, in, 4);
+}
+
 static tl_value_id complement(const layer *l, tl_maker *k, tl_value_id v) {
-  return op2(k, TL_OP_Sub, tl_make_number(k, l->dtype, 1), v);
+  return formula(l, k, "Complement", (tl_value_id[4]){v});
 }
 
 /* Returns d * y * (1 - y), the gradient through a sigmoid that gave y. */
 static tl_value_id sigmoid_slope(const layer *l, tl_maker *k, tl_value_id d, tl_value_id y) {
-  tl_value_id other = complement(l, k, y);
-  return mul(k, d, mul(k, y, other));
+  return formula(l, k, "SigmoidSlope", (tl_value_id[4]){d, y});
 }
 
 /* Returns d * (1 - y^2), the gradient through a tanh that gave y. */
 static tl_value_id tanh_slope(const layer *l, tl_maker *k, tl_value_id d, tl_value_id y) {
-  return mul(k, d, complement(l, k, mul(k, y, y)));
+  return formula(l, k, "TanhSlope", (tl_value_id[4]){d, y});
 }
 
 static tl_value_id turned(tl_maker *k, tl_value_id v) {
@@ -279,15 +292,14 @@ static tl_value_id make_scan(layer *l, scan *s, body_fn fn) {
 static void lstm_step(layer *l, tl_maker *k, scan *s) {
   tl_value_id h = s->at[0], c = s->at[1], g[4];
   const tl_value_id *p = l->peephole;
-  tl_value_id a = add(k, s->at[2], op2(k, TL_OP_MatMul, h, l->gates_turned));
+  tl_value_id a = formula(l, k, "RecurrentSum", (tl_value_id[4]){s->at[2], h, l->gates_turned});
   cut(l, k, a, 4, g);
-  g[0] = op1(k, TL_OP_Sigmoid, p[0] ? add(k, g[0], mul(k, c, p[0])) : g[0]);
-  g[2] = op1(k, TL_OP_Sigmoid, p[2] ? add(k, g[2], mul(k, c, p[2])) : g[2]);
-  g[3] = op1(k, TL_OP_Tanh, g[3]);
-  tl_value_id kept = mul(k, g[2], c);
-  c = add(k, kept, mul(k, g[0], g[3]));
-  g[1] = op1(k, TL_OP_Sigmoid, p[1] ? add(k, g[1], mul(k, c, p[1])) : g[1]);
-  h = mul(k, g[1], op1(k, TL_OP_Tanh, c));
+  g[0] = sigmoid(k, p[0] ? add(k, g[0], mul(k, c, p[0])) : g[0]);
+  g[2] = sigmoid(k, p[2] ? add(k, g[2], mul(k, c, p[2])) : g[2]);
+  g[3] = hyperbolic(k, g[3]);
+  c = formula(l, k, "LstmState", (tl_value_id[4]){g[2], c, g[0], g[3]});
+  g[1] = sigmoid(k, p[1] ? add(k, g[1], mul(k, c, p[1])) : g[1]);
+  h = mul(k, g[1], hyperbolic(k, c));
   s->out[0] = h;
   s->out[1] = c;
   s->out[2] = tl_make_identity(k, h);
@@ -298,8 +310,8 @@ static void lstm_step(layer *l, tl_maker *k, scan *s) {
 /* Returns the product of h with the candidate's weight, plus the bias that is added before the
  * reset gate. */
 static tl_value_id candidate(const layer *l, tl_maker *k, tl_value_id h) {
-  tl_value_id product = op2(k, TL_OP_MatMul, h, l->candidate_turned);
-  return l->late_bias ? add(k, product, l->late_bias) : product;
+  tl_value_id of_h = product(k, h, l->candidate_turned);
+  return l->late_bias ? add(k, of_h, l->late_bias) : of_h;
 }
 
 /* GRU step. State h; scanned: the product with the input. Gives h, then h and the gates for the
@@ -307,12 +319,12 @@ static tl_value_id candidate(const layer *l, tl_maker *k, tl_value_id h) {
 static void gru_step(layer *l, tl_maker *k, scan *s) {
   tl_value_id h = s->at[0], g[3];
   tl_value_id a = gates(l, k, s->at[1], 1, 0, 2);
-  a = add(k, a, op2(k, TL_OP_MatMul, h, l->gates_turned));
-  a = op1(k, TL_OP_Sigmoid, a);
+  a = formula(l, k, "RecurrentSum", (tl_value_id[4]){a, h, l->gates_turned});
+  a = sigmoid(k, a);
   cut(l, k, a, 2, g);
   tl_value_id inner = l->reset_after ? mul(k, g[1], candidate(l, k, h))
                                      : candidate(l, k, mul(k, g[1], h));
-  g[2] = op1(k, TL_OP_Tanh, add(k, gates(l, k, s->at[1], 1, 2, 3), inner));
+  g[2] = hyperbolic(k, add(k, gates(l, k, s->at[1], 1, 2, 3), inner));
   tl_value_id kept = mul(k, g[0], h);
   h = add(k, kept, mul(k, complement(l, k, g[0]), g[2]));
   s->out[0] = h;
@@ -336,7 +348,7 @@ static tl_value_id early_bias(layer *l) {
 static void make_forward(layer *l) {
   bool lstm = l->l->gates == 4;
   scan s = {.n_states = lstm ? 2 : 1, .n_scanned = 1, .n_out = lstm ? 5 : 3};
-  s.scanned[0] = op2(&l->k, TL_OP_MatMul, l->in[X], turned(&l->k, l->w));
+  s.scanned[0] = product(&l->k, l->in[X], turned(&l->k, l->w));
   if (l->in[B])
     s.scanned[0] = add(&l->k, s.scanned[0], early_bias(l));
   s.states[0] = state(l, INITIAL_H);
@@ -364,14 +376,14 @@ static void lstm_back(layer *l, tl_maker *k, scan *s) {
   cut(l, k, s->at[2], 4, g);
   if (s->n_scanned == 4)
     dh = add(k, dh, s->at[5]);
-  tl_value_id y = op1(k, TL_OP_Tanh, s->at[3]);
+  tl_value_id y = hyperbolic(k, s->at[3]);
   d[1] = sigmoid_slope(l, k, mul(k, dh, y), g[1]);
   dc = add(k, dc, tanh_slope(l, k, mul(k, dh, g[1]), y));
   d[0] = sigmoid_slope(l, k, mul(k, dc, g[3]), g[0]);
   d[2] = sigmoid_slope(l, k, mul(k, dc, before), g[2]);
   d[3] = tanh_slope(l, k, mul(k, dc, g[0]), g[3]);
   s->out[2] = join(k, d, 4, 1);
-  s->out[0] = op2(k, TL_OP_MatMul, s->out[2], l->of_gates);
+  s->out[0] = product(k, s->out[2], l->of_gates);
   s->out[1] = mul(k, dc, g[2]);
 }
 
@@ -387,17 +399,17 @@ static void gru_back(layer *l, tl_maker *k, scan *s) {
   d[2] = tanh_slope(l, k, mul(k, dh, complement(l, k, g[0])), g[2]);
   tl_value_id back;
   if (l->reset_after) {
-    back = op2(k, TL_OP_MatMul, mul(k, d[2], g[1]), l->of_candidate);
+    back = product(k, mul(k, d[2], g[1]), l->of_candidate);
     d[1] = mul(k, d[2], candidate(l, k, before));
   } else {
-    tl_value_id product = op2(k, TL_OP_MatMul, d[2], l->of_candidate);
-    back = mul(k, product, g[1]);
-    d[1] = mul(k, product, before);
+    tl_value_id of_d = product(k, d[2], l->of_candidate);
+    back = mul(k, of_d, g[1]);
+    d[1] = mul(k, of_d, before);
   }
   d[1] = sigmoid_slope(l, k, d[1], g[1]);
   tl_value_id kept = add(k, mul(k, dh, g[0]), back);
   tl_value_id both = join(k, d, 2, 1);
-  s->out[0] = add(k, kept, op2(k, TL_OP_MatMul, both, l->of_gates));
+  s->out[0] = add(k, kept, product(k, both, l->of_gates));
   s->out[1] = join(k, d, 3, 1);
 }
 
@@ -442,20 +454,20 @@ static void make_weights(layer *l, tl_value_id sums, tl_value_id before) {
   int64_t n = l->l->gates;
   tl_maker *k = &l->k;
   tl_value_id d = rows(l, sums, n * l->hidden), h = rows(l, before, l->hidden), parts[3];
-  put(l, 0, op2(k, TL_OP_MatMul, sums, l->w), -1);
+  put(l, 0, product(k, sums, l->w), -1);
   tl_value_id x = rows(l, l->in[X], dim_of(l->m, l->in[W], 2, 3));
-  put(l, 1, op2(k, TL_OP_MatMul, turned(k, d), x), 0);
+  put(l, 1, product(k, turned(k, d), x), 0);
   tl_value_id total = sum_of(l, d);
   if (n == 4) {
-    put(l, 2, op2(k, TL_OP_MatMul, turned(k, d), h), 0);
+    put(l, 2, product(k, turned(k, d), h), 0);
     parts[0] = parts[1] = total;
     put(l, 3, join(k, parts, 2, 0), 0);
     return;
   }
   tl_value_id last = gates(l, k, d, 1, 2, 3), behind = h;
   reset(l, &last, &behind);
-  parts[0] = op2(k, TL_OP_MatMul, turned(k, gates(l, k, d, 1, 0, 2)), h);
-  parts[1] = op2(k, TL_OP_MatMul, turned(k, last), behind);
+  parts[0] = product(k, turned(k, gates(l, k, d, 1, 0, 2)), h);
+  parts[1] = product(k, turned(k, last), behind);
   put(l, 2, join(k, parts, 2, 0), 0);
   parts[0] = total;
   parts[1] = gates(l, k, total, 0, 0, 2);
@@ -537,6 +549,7 @@ static tl_status visit(layer *l) {
   if (node->control_in || node->control_out || !read_layer(l) ||
       (l->l->grad && l->l->gates == 4 && is_wanted(l, 6)) || !tl_pass_may_rewrite(l->p))
     return TL_OK;
+  TL_TRY(tl_pass_formulas(l->p, l->m, &l->formulas));
   l->k = tl_maker_before(l->m, l->n);
   tl_maker_mark mark = tl_maker_save(&l->k);
   make_constants(l);

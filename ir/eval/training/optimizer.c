@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes one step of optimizers on a tensor. Ops of ai.onnx.preview.training take several tensors
- * at once, those of com.microsoft one, or sequences (optimizer_seq.c). */
+ * at once, those of com.microsoft one, or sequences (optimizer_seq.c).
+ *
+ * The formulas are written here once more, although passes/definitions/formulas.tlr has them: a
+ * kernel computes each element in f64 in one walk and rounds each result once, while the nodes of a
+ * formula round behind each op. Evaluating those would change the bits of results and need a tensor
+ * for each node. tests/train/formulas.py holds both as near to each other as rounding allows. */
 #include "ir/eval/training/optimizer.h"
 
 #include <math.h>

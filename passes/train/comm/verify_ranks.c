@@ -105,35 +105,50 @@ static tl_status scatter(replicating *replica, tl_node_id n, tl_value_id result,
   return TL_OK;
 }
 
+enum { JOINS, ROOT, REDUCES, ALL, PARTS };
+
+/* A row of collective_ops.tbl. */
+typedef struct collective_row {
+  tl_op_id op;
+  uint8_t what;
+  uint8_t to;
+} collective_row;
+
+/* Returns the row of a collective, NULL for other ops. */
+static const collective_row *row_of(tl_op_id op) {
+  static const collective_row rows[] = {
+#define COLLECTIVE_OP(name, what, to) {TL_OP_##name, what, to},
+#include "passes/train/comm/collective_ops.tbl"
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].op == op)
+      return &rows[i];
+  return NULL;
+}
+
 /* Computes what one result of a collective is on each rank, from the operand of the same index. */
 static tl_status exchange(replicating *replica, tl_node_id n, tl_value_id result) {
-  tl_op_id op = tl_node_get(replica->m, n)->op;
+  const collective_row *row = row_of(tl_node_get(replica->m, n)->op);
   tl_value_id v = TL_NO_VALUE;
   uint32_t root = replica->n;
   if (tl_node_attr_int(replica->m, n, TL_SYM_rank_size, replica->n) != (int64_t)replica->n)
     return refuse(replica, n, "its rank_size is another number");
-  if (op == TL_OP_npu_hcom_HcomAllGather) {
+  if (row->what == JOINS) {
     v = tl_make_concat(&replica->k, replica->parts, replica->n, 0);
-  } else if (op == TL_OP_npu_hcom_HcomBroadcast) {
+  } else if (row->what == ROOT) {
     TL_TRY(root_of(replica, n, &root));
     v = replica->parts[root];
   } else {
     TL_TRY(reduce(replica, n, &v));
   }
-  if (op == TL_OP_npu_hcom_HcomReduceScatter)
+  if (row->to == PARTS)
     return tl_maker_failed(&replica->k) ? TL_OK : scatter(replica, n, result, v);
-  bool one = op == TL_OP_npu_hcom_HcomReduce; /* the root alone has the sum */
+  bool one = row->to == ROOT; /* it alone has the sum */
   if (one)
     TL_TRY(root_of(replica, n, &root));
   for (uint32_t i = 0; i < replica->n; i++)
     give(replica, result, i, one && i != root ? replica->parts[i] : v);
   return TL_OK;
-}
-
-static bool is_collective(tl_op_id op) {
-  return op == TL_OP_npu_hcom_HcomAllReduce || op == TL_OP_npu_hcom_HcomAllGather ||
-         op == TL_OP_npu_hcom_HcomBroadcast || op == TL_OP_npu_hcom_HcomReduce ||
-         op == TL_OP_npu_hcom_HcomReduceScatter;
 }
 
 static tl_status collective(replicating *replica, tl_node_id n) {
@@ -173,7 +188,7 @@ static tl_status visit(replicating *replica, tl_node_id n) {
   replica->k.base = 0;
   for (uint32_t i = 0; i < tl_node_get(replica->m, n)->n_results && !replica->k.base; i++)
     replica->k.base = tl_value_get(replica->m, tl_result(replica->m, n, i))->name;
-  if (is_collective(op))
+  if (row_of(op))
     return collective(replica, n);
   if (op == TL_OP_ai_onnx_preview_training_Gradient)
     return refuse(replica, n, "Gradient names values of one graph");
@@ -279,7 +294,7 @@ static tl_status check_bodies(replicating *replica) {
     if (g->erased || g->kind != TL_GRAPH_BODY)
       continue;
     TL_FOR_NODES(replica->m, g, n)
-      if (is_collective(tl_node_get(replica->m, n)->op))
+      if (row_of(tl_node_get(replica->m, n)->op))
         return refuse(replica, n, "it is in a body of another node");
   }
   return TL_OK;

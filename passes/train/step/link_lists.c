@@ -3,6 +3,7 @@
  * Sequences become lists of the training model's tensors, tensors are found by name, and the rest
  * become inputs of the step. */
 #include "ir/ops_gen.h"
+#include "passes/edit/values.h"
 #include "passes/train/step/declare.h"
 #include "passes/train/step/link.h"
 
@@ -20,7 +21,7 @@ static source source_of(const tl_module *m, tl_value_id v) {
     tl_node_id n = tl_value_producer(m, v);
     if (!n)
       return (source){.input = tl_value_get(m, v)->kind == TL_VALUE_INPUT ? v : TL_NO_VALUE};
-    if (tl_node_get(m, n)->op == TL_OP_SequenceConstruct)
+    if (tl_list_maker(m, v))
       return (source){.construct = n};
     if (tl_node_get(m, n)->n_operands != 1)
       break;

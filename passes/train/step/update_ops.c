@@ -3,6 +3,7 @@
 #include "passes/train/step/update_ops.h"
 
 #include "ir/ops_gen.h"
+#include "passes/edit/values.h"
 
 #define FLAT TL_UPDATE_FLAT
 #define GROUPED TL_UPDATE_GROUPED
@@ -52,7 +53,7 @@ const tl_update_row *tl_update_row_of(const tl_module *m, tl_node_id n) {
 static tl_node_id maker_of(const tl_module *m, tl_value_id v) {
   for (int i = 0; v && i < SEQUENCE_STEPS; i++) {
     tl_node_id n = tl_value_producer(m, v);
-    if (!n || tl_node_get(m, n)->op == TL_OP_SequenceConstruct)
+    if (!n || tl_list_maker(m, v))
       return n;
     if (tl_node_get(m, n)->n_operands != 1)
       return TL_NO_NODE;

@@ -5,6 +5,7 @@
  * with the last group. */
 #include "ir/marks.h"
 #include "ir/ops_gen.h"
+#include "passes/edit/values.h"
 #include "passes/train/tail/groups.h"
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -242,9 +243,7 @@ static bool split_preview(tl_tail *t, tl_node_id n, uint32_t kinds) {
 enum { FIRST_SEQUENCE = 2, N_SEQUENCES = 4, GRADIENT_SEQUENCE = 3 };
 
 tl_node_id tl_tail_construct_of(const tl_tail *t, tl_node_id n, uint32_t operand) {
-  tl_value_id v = tl_operand(t->m, n, operand);
-  tl_node_id p = v ? tl_value_producer(t->m, v) : TL_NO_NODE;
-  return p && tl_node_get(t->m, p)->op == TL_OP_SequenceConstruct ? p : TL_NO_NODE;
+  return tl_list_maker(t->m, tl_operand(t->m, n, operand));
 }
 
 /* Makes a SequenceConstruct of the elements `at`. */

@@ -3,6 +3,7 @@
  * The sums are added in the order that the op has, so what comes before the first gradient of L may
  * run while L is reduced; the root, and what follows from it, cannot. */
 #include "ir/ops_gen.h"
+#include "passes/engine/formula.h"
 #include "passes/edit/maker.h"
 #include "passes/train/tail/groups.h"
 
@@ -87,14 +88,11 @@ static bool split_length(tl_tail *t, tl_node_id n) {
 /* Returns min(1, max_norm / (norm + 1e-6)), the factor that gradients are multiplied by. */
 static tl_value_id factor_of(norm *x, tl_node_id n) {
   double most = (double)tl_node_attr_float(x->k.m, n, TL_SYM_max_norm, 1);
-  tl_value_id root = length(x);
-  tl_value_id below =
-      tl_make(&x->k, TL_OP_Add, root, tl_make_number(&x->k, x->dtype, 1e-6), TL_NO_VALUE);
-  tl_value_id factor =
-      tl_make(&x->k, TL_OP_Div, tl_make_number(&x->k, x->dtype, most), below, TL_NO_VALUE);
-  tl_value_id one = tl_make_number(&x->k, x->dtype, 1);
-  tl_value_id less = tl_make(&x->k, TL_OP_Less, factor, one, TL_NO_VALUE);
-  return tl_make(&x->k, TL_OP_Where, less, factor, one);
+  tl_formula f = {.k = &x->k, .name = "ClipFactorOrOne", .numbers = {{"most", most}}};
+  x->k.no_memory = tl_pass_formulas(x->t->p, x->k.m, &f.set) != TL_OK;
+  f.in[0] = length(x);
+  tl_formula_make(&f);
+  return f.out[0];
 }
 
 /* Splits an InplaceClipGradNorm over a sequence. */

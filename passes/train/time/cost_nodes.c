@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "ir/ops_gen.h"
+#include "passes/edit/values.h"
 #include "passes/train/time/cost.h"
 
 /* Ways to count the work of an op; cost_ops.tbl describes them. */
@@ -92,9 +93,9 @@ static double bytes_of(const tl_type *t) {
 
 /* Sum over the tensors that a sequence is made of; 0 if they are not known. */
 static double of_parts(const tl_module *m, tl_value_id v, double (*of)(const tl_type *t)) {
-  tl_node_id n = tl_value_producer(m, v);
+  tl_node_id n = tl_list_maker(m, v);
   double sum = 0;
-  if (!n || tl_node_get(m, n)->op != TL_OP_SequenceConstruct)
+  if (!n)
     return 0;
   for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++)
     sum += of(type_of(m, tl_operand(m, n, i)));

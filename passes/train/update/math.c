@@ -3,6 +3,7 @@
 #include "passes/train/update/math.h"
 
 #include "ir/ops_gen.h"
+#include "passes/edit/values.h"
 
 static double attr(const tl_update_math *u, tl_symbol name, float fallback) {
   return (double)tl_node_attr_float(u->k.m, u->n, name, fallback);
@@ -170,18 +171,12 @@ static void *table(tl_update_math *u, uint32_t n, size_t size) {
   return made;
 }
 
-/* Returns the SequenceConstruct behind an operand; TL_NO_NODE if something else made it. */
-static tl_node_id construct_of(const tl_module *m, tl_node_id n, uint32_t operand) {
-  tl_value_id v = tl_operand(m, n, operand);
-  tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
-  return p && tl_node_get(m, p)->op == TL_OP_SequenceConstruct ? p : TL_NO_NODE;
-}
-
 /* Finds the tensors of kind i: operands, or the elements of a sequence. */
 static bool find_kind(tl_update_math *u, uint32_t i) {
   tl_module *m = u->k.m;
   uint32_t shared = u->f->shared;
-  tl_node_id construct = u->f->sequences ? construct_of(m, u->n, shared + i) : TL_NO_NODE;
+  tl_node_id construct = u->f->sequences ? tl_list_maker(m, tl_operand(m, u->n, shared + i))
+                                         : TL_NO_NODE;
   if (u->f->sequences && !construct)
     return false;
   if (construct && i == 0)

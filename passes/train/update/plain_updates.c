@@ -58,7 +58,7 @@ static bool has_edges(const tl_module *m, tl_node_id n) {
 
 static void erase_unused_list(tl_module *m, tl_node_id n) {
   if (n && !tl_value_get(m, tl_result(m, n, 0))->n_uses && !has_edges(m, n) &&
-      tl_node_get(m, n)->op == TL_OP_SequenceConstruct)
+      tl_list_maker(m, tl_result(m, n, 0)))
     tl_node_erase(m, n);
 }
 
@@ -154,7 +154,7 @@ static tl_status spell_clip(tl_pass *p, tl_module *m, tl_node_id n) {
   tl_value_id list = tl_operand(m, n, 0);
   tl_node_id from = list ? tl_value_producer(m, list) : TL_NO_NODE;
   tl_sv type = tl_node_attr_string(m, n, TL_SYM_norm_type);
-  bool lists = from && tl_node_get(m, from)->op == TL_OP_SequenceConstruct;
+  bool lists = list && tl_list_maker(m, list);
   tl_dtype dtype = lists ? dtype_of_all(m, from) : TL_DTYPE_NONE;
   if (!dtype || (type.n && !tl_sv_is(type, "fro")) || has_edges(m, n) || !tl_pass_may_rewrite(p))
     return TL_OK;
