@@ -7,8 +7,9 @@
 FILE (default ../shared/realworld/atc_commands.tsv beside the project) has the columns repository,
 file and a JSON array of arguments. Each line runs twice: as it stands, and with the variables that
 a script would have filled in replaced by plausible values. A line must end in an expected exit
-code, with a message when it is refused. --show prints the refusals by message. The options that
-one line in 25 uses must be among those that `tailor help convert` shows first."""
+code, with a message when it is refused. Lines that name dynamic batch, image size or dims also run
+whole, against models with their inputs (profile_lines.py). --show prints the refusals by message.
+The options that one line in 25 uses must be among those that `tailor help convert` shows first."""
 import argparse
 import collections
 import csv
@@ -20,6 +21,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import guard  # noqa: E402
+import profile_lines  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LINES = os.path.join(os.path.dirname(ROOT), 'shared', 'realworld', 'atc_commands.tsv')
@@ -121,6 +123,14 @@ def main():
         print(f'{kind}: ' + ', '.join(f'{n} {OUTCOMES[c]}' for c, n in sorted(outcomes.items())))
         if args.show:
             print('\n'.join(f'  {n:4} {m}' for m, n in reasons.most_common()))
+    whole = 0
+    for name, fault in profile_lines.check(os.path.abspath(args.tailor), read_lines(args.lines)):
+        whole += name.endswith(': runs')
+        passed += not fault
+        failed += bool(fault)
+        if fault:
+            print(f'FAIL {name}: {fault}')
+    print(f'{whole} lines with profiles run whole')
     print(f'{passed} passed, {failed} failed, 0 skipped')
     return 1 if failed else 0
 
