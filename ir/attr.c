@@ -16,7 +16,8 @@ const char *tl_attr_kind_name(tl_attr_kind kind) {
   return names[kind];
 }
 
-/* Lists of ONNX come behind its single kinds; those of NPU prototypes are at the end. */
+/* Relies on the order of the enumeration: lists of ONNX follow its single kinds, lists of NPU
+ * prototypes are at the end. */
 bool tl_attr_kind_is_list(tl_attr_kind kind) {
   return (kind >= TL_ATTR_INTS && kind <= TL_ATTR_SPARSES) || kind >= TL_ATTR_BOOLS;
 }
@@ -46,6 +47,7 @@ tl_attr tl_attr_ids(tl_module *m, tl_symbol name, tl_attr_kind kind, const uint3
 
 enum { COMPARED_BYTES = 4096 }; /* larger tensors that are not the same bytes count as different */
 
+/* Compares lists of tensors one by one. */
 static bool same_tensors(const tl_module *m, const tl_attr *a, const tl_attr *b) {
   for (uint32_t i = 0; i < a->count; i++)
     if (!tl_tensor_equal(m, tl_tensor_get(m, a->u.ids[i]), tl_tensor_get(m, b->u.ids[i]),
@@ -54,6 +56,7 @@ static bool same_tensors(const tl_module *m, const tl_attr *a, const tl_attr *b)
   return true;
 }
 
+/* Compares lists of lists, each by length and bytes. */
 static bool same_int_lists(const tl_attr *a, const tl_attr *b) {
   for (uint32_t i = 0; i < a->count; i++)
     if (a->u.lists[i].n != b->u.lists[i].n ||

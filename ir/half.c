@@ -37,6 +37,7 @@ typedef struct lane_counts {
   int_lanes nan, infinite, over, flushed, subnormal;
 } lane_counts;
 
+/* Adds the lanes, each of which is a count below 2^31. */
 static uint64_t sum_of(const int_lanes *v) {
   uint64_t sum = 0;
   for (int i = 0; i < LANES; i++)
@@ -78,6 +79,7 @@ count_vectors(const unsigned char *p, size_t vectors, const tl_float_bounds *b, 
   *greatest_out = greatest;
 }
 
+/* Adds the counts of all lanes to the wide counts. */
 static void add_lanes(const lane_counts *c, tl_float_counts *out) {
   out->nan += sum_of(&c->nan);
   out->infinite += sum_of(&c->infinite);
@@ -118,6 +120,7 @@ count_run(const void *src, size_t n, const tl_float_bounds *b, tl_float_counts *
 
 /* ---- every processor ------------------------------------------------------------------------- */
 
+/* memcpy, since bytes of a file need no alignment. */
 static void portable_from_f32(const void *src, void *dst, size_t n) {
   const unsigned char *s = src;
   unsigned char *d = dst;
@@ -152,6 +155,8 @@ static const tl_half_unit portable = {"portable", portable_from_f32, portable_to
 
 #if defined(__x86_64__)
 
+/* Whole vectors, then the rest by the portable code. The rounding mode of the instruction is
+ * stated, so that it does not depend on that of the process. */
 __attribute__((target("avx,f16c"))) static void f16c_from_f32(const void *src, void *dst,
                                                               size_t n) {
   const unsigned char *s = src;
@@ -273,6 +278,7 @@ const tl_half_unit *const *tl_half_units(unsigned *n) {
 
 #endif
 
+/* Units are in ascending order of speed. */
 const tl_half_unit *tl_half_unit_fastest(void) {
   unsigned n;
   const tl_half_unit *const *units = tl_half_units(&n);

@@ -7,7 +7,8 @@ static const char *const keys[TL_N_MARKS] = {
     "_user_stream_label", "_super_kernel_scope", "_super_kernel_options", "_op_aicore_num",
     "_op_vectorcore_num", "_deterministic",      "_deterministic_level"};
 
-/* Nodes have few entries of metadata. */
+/* Returns the value of a key, empty if there is none. A linear search is enough: nodes have few
+ * entries. */
 static tl_sv find(const tl_module *m, tl_node_id n, const char *key) {
   const tl_extra *e = &m->extras.at[tl_node_get(m, n)->extra];
   for (uint32_t i = 0; i < e->n_metadata; i++)
@@ -22,6 +23,7 @@ tl_sv tl_node_mark(const tl_module *m, tl_node_id n, uint32_t i) {
   return tl_node_get(m, n)->extra ? find(m, n, keys[i]) : TL_SV("");
 }
 
+/* Most nodes have no metadata at all, which is answered first. */
 uint32_t tl_node_marks_differ(const tl_module *m, tl_node_id a, tl_node_id b) {
   uint32_t i = 0;
   if (!tl_node_get(m, a)->extra && !tl_node_get(m, b)->extra)

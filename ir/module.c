@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules: creation, tables, and the reading accessors that are too long for the header. */
+/* Modules: creation and release, tables, and the reading accessors that are too long for the
+ * header. */
 #include "ir/module.h"
 
 #include "ir/ops_gen.h"
@@ -24,6 +25,7 @@ static bool init_tables(tl_module *m, tl_diag *diag, const char *path, uint32_t 
          tl_type_vec_push(&m->types, (tl_type){0}) && tl_extra_vec_push(&m->extras, (tl_extra){0});
 }
 
+/* A failure in the middle is undone by tl_module_destroy, which takes modules made in part. */
 tl_module *tl_module_create(tl_diag *diag, const char *path, uint32_t expect_nodes) {
   tl_module *m = calloc(1, sizeof *m);
   if (!m)
@@ -34,6 +36,7 @@ tl_module *tl_module_create(tl_diag *diag, const char *path, uint32_t expect_nod
   return NULL;
 }
 
+/* Releases the graphs and their lists; what else they have is in the arena. */
 static void release_graphs(tl_module *m) {
   for (uint32_t i = 0; i < m->graphs.n; i++) {
     tl_u32_vec_release(&m->graphs.at[i]->inputs);
@@ -43,14 +46,15 @@ static void release_graphs(tl_module *m) {
   tl_graph_vec_release(&m->graphs);
 }
 
-/* The bodies are modules of their own. */
+/* The body of a definition is a module of its own, owned by this one. */
 void tl_module_drop_definitions(tl_module *m) {
   for (uint32_t i = 0; i < m->definitions.n; i++)
     tl_module_destroy(m->definitions.at[i].body);
   m->definitions.n = 0;
 }
 
-/* Also of a module that was made in part: all members begin as zeros. */
+/* Takes a module made in part as well: members that were not made are zeros, which release
+ * nothing. */
 void tl_module_destroy(tl_module *m) {
   if (!m)
     return;
@@ -81,8 +85,8 @@ void tl_module_destroy(tl_module *m) {
   free(m);
 }
 
-/* A process often may have no more than 1024 descriptors; a model can have thousands of weight
- * files. */
+/* Files that keep their descriptors; later files are only mapped. A process often has at most 1024
+ * descriptors, a model can have thousands of weight files. */
 enum { MAX_DESCRIPTORS = 64 };
 
 void tl_mute(tl_muted *x, tl_module *m, tl_diag_fn fn, void *user) {
@@ -112,7 +116,8 @@ size_t tl_module_bytes(const tl_module *m) {
          tl_slab_bytes(&m->uses) + tl_slab_bytes(&m->controls) + tl_slab_bytes(&m->tensors);
 }
 
-/* A module imports few domains. */
+/* Returns the entry of a domain, or NULL. A linear search is enough: a module imports few
+ * domains. */
 static tl_opset *opset_of(const tl_module *m, tl_symbol domain) {
   for (uint32_t i = 0; i < m->opsets.n; i++)
     if (m->opsets.at[i].domain == domain)
@@ -140,7 +145,8 @@ const char *tl_form_name(tl_form form) {
   return names[form];
 }
 
-/* Entry 0 is empty and shared by all that have none. */
+/* Entry 0 is empty and shared by all nodes and values without an entry of their own; the first
+ * request makes one. The pointer is valid until the next. */
 tl_extra *tl_module_extra(tl_module *m, uint32_t *slot) {
   if (*slot == 0) {
     if (!tl_extra_vec_push(&m->extras, (tl_extra){0}))
@@ -150,6 +156,7 @@ tl_extra *tl_module_extra(tl_module *m, uint32_t *slot) {
   return &m->extras.at[*slot];
 }
 
+/* The graph of a result is that of its node, which may have moved. */
 tl_graph_id tl_value_graph(const tl_module *m, tl_value_id v) {
   const tl_value *value = tl_value_get(m, v);
   return value->kind == TL_VALUE_RESULT ? tl_node_get(m, value->def)->graph : value->def;
@@ -170,6 +177,7 @@ bool tl_value_is_output(const tl_module *m, tl_value_id v) {
   return false;
 }
 
+/* A linear search is enough: nodes have few attributes. */
 const tl_attr *tl_node_attr(const tl_module *m, tl_node_id n, tl_symbol name) {
   const tl_node *node = tl_node_get(m, n);
   for (uint32_t i = 0; i < node->n_attrs; i++)
@@ -187,7 +195,7 @@ const tl_attr *tl_node_attr_or_default(const tl_module *m, tl_node_id n, tl_symb
   return proto && proto->has_default ? &proto->value : NULL;
 }
 
-/* Flags and dtypes of NPU ops are integers too. */
+/* Flags and dtypes of NPU prototypes are kinds of their own and count as integers. */
 int64_t tl_node_attr_int(const tl_module *m, tl_node_id n, tl_symbol name, int64_t fallback) {
   const tl_attr *a = tl_node_attr_or_default(m, n, name);
   bool integral = a &&
@@ -211,6 +219,8 @@ tl_int_list tl_node_attr_ints(const tl_module *m, tl_node_id n, tl_symbol name) 
   return a && a->kind == TL_ATTR_INTS ? (tl_int_list){a->u.is, a->count} : none;
 }
 
+/* A node without a name is called by its op and its first named result, "Add->y". The text is in
+ * the arena, so that the location outlives this call. */
 tl_location tl_node_where(tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   if (node->name)
@@ -234,7 +244,8 @@ tl_location tl_node_where(tl_module *m, tl_node_id n) {
 
 /* ---- definitions ---------------------------------------------------------------------------- */
 
-/* A function is written for the dtypes and ranks of its inputs; sizes may differ. */
+/* Returns true if operand i of both nodes is absent, or has the same dtype and rank. A function is
+ * written for these; sizes may differ. */
 static bool same_operand(const tl_module *m, tl_node_id a, tl_node_id b, uint32_t i) {
   tl_value_id v = tl_operand(m, a, i), w = tl_operand(m, b, i);
   const tl_type *s = tl_type_get(m, tl_value_type(m, v));
@@ -242,15 +253,15 @@ static bool same_operand(const tl_module *m, tl_node_id a, tl_node_id b, uint32_
   return (v == TL_NO_VALUE) == (w == TL_NO_VALUE) && s->dtype == t->dtype && s->rank == t->rank;
 }
 
-/* Functions of collectives of one rank return what they get, whatever its type is; only those that
- * change shapes depend on it, and on the number of ranks. */
+/* Returns true for a collective whose function returns what it gets, whatever its type is: that of
+ * one rank. Collectives that change shapes depend on the type and on the number of ranks. */
 static bool passes_on(const tl_module *m, const tl_node *node) {
   const tl_op *row = tl_op_row(node->op);
   return tl_op_domain_symbol(m, node->op) == TL_SYM_npu_hcom && row &&
          !tl_op_attr_find(row, TL_SYM_rank_size);
 }
 
-/* True when two nodes can call one function: op, operands, attributes and dtypes agree. */
+/* Returns true if two nodes can call one function: op, operands, attributes and dtypes agree. */
 static bool same_use(const tl_module *m, tl_node_id a, tl_node_id b) {
   const tl_node *x = tl_node_get(m, a), *y = tl_node_get(m, b);
   if (x->op != y->op || x->n_operands != y->n_operands || x->n_results != y->n_results ||

@@ -26,9 +26,11 @@ tl_op_id tl_op_find(tl_symbol domain, tl_symbol name) {
   return UINT32_MAX;
 }
 
-/* Opaque ops have ids behind those of the table. */
+/* An op without a row gets an id behind those of the table, the same for every use in the
+ * module. */
 tl_op_id tl_op_intern(tl_module *m, tl_symbol domain, tl_symbol name) {
-  if (domain <= tl_n_seeds && name <= tl_n_seeds) { /* else no row can have it */
+  /* Names of rows are seeded symbols: a larger symbol is in no row. */
+  if (domain <= tl_n_seeds && name <= tl_n_seeds) {
     tl_op_id row = tl_op_find(domain, name);
     if (row != UINT32_MAX)
       return row;
@@ -42,7 +44,7 @@ tl_op_id tl_op_intern(tl_module *m, tl_symbol domain, tl_symbol name) {
   if (!tl_opaque_vec_push(&m->opaque_ops, op))
     return UINT32_MAX;
   if (!tl_map_set(&m->opaque_index, key, index)) {
-    m->opaque_ops.n--;
+    m->opaque_ops.n--; /* both tables or none */
     return UINT32_MAX;
   }
   return tl_n_op_rows + index;
@@ -89,6 +91,7 @@ const tl_op_attr *tl_op_attr_find(const tl_op *row, tl_symbol name) {
   return NULL;
 }
 
+/* ONNX writes flags as integers: an odd one is neither 0 nor 1. */
 bool tl_op_is_odd_flag(tl_op_id op, const tl_attr *a) {
   const tl_op *row = tl_op_row(op);
   if (a->kind != TL_ATTR_INT || a->u.i == 0 || a->u.i == 1 || !row)

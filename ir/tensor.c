@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constant data: records, access to elements, comparison. */
+/* Constant data: records of tensors, access to single elements, comparison. Reading in blocks is in
+ * tensor_read.c. */
 #include "ir/tensor.h"
 
 #include <math.h>
@@ -28,7 +29,7 @@ tl_tensor_id tl_tensor_from_bytes(tl_module *m, tl_type_id type, const void *dat
   return tl_tensor_add(m, &t);
 }
 
-/* Shared by the builders below; v is copied. */
+/* Makes a tensor of rank 0 or 1 from a copy of v, n elements of `size` bytes. */
 static tl_tensor_id add_numbers(tl_module *m, tl_dtype dtype, const void *v, uint32_t n, int rank,
                                 size_t size) {
   tl_dim dim = n;
@@ -52,7 +53,7 @@ const tl_tensor *tl_tensor_get(const tl_module *m, tl_tensor_id id) {
   return tl_slab_at(&m->tensors, id);
 }
 
-/* Strings are symbols, not bytes. */
+/* Strings are symbols and expressions are computed: both have no bytes to point to. */
 const void *tl_tensor_data(const tl_tensor *t) {
   switch ((tl_source_kind)t->kind) {
   case TL_SOURCE_BYTES: return t->u.data;
@@ -71,7 +72,8 @@ uint64_t tl_tensor_elements(const tl_module *m, const tl_tensor *t) {
   return tl_type_elements(m, t->type, &n) ? n : 0;
 }
 
-/* Returns element i of a type below a byte, with its sign for the signed types. */
+/* Returns element i of a type below a byte, with its sign for the signed types. The first element
+ * is in the low bits of a byte, as ONNX packs them. */
 static int64_t packed_int(const unsigned char *p, uint64_t i, unsigned bits, bool is_signed) {
   unsigned per_byte = 8 / bits;
   unsigned v = (unsigned)(p[i / per_byte] >> (bits * (i % per_byte))) & ((1u << bits) - 1);
@@ -125,7 +127,8 @@ bool tl_tensor_int_at(const tl_module *m, const tl_tensor *t, uint64_t i, int64_
   }
 }
 
-/* The value of an f16: 1024 is its implicit leading bit, 25 the bias 15 and 10 bits of fraction. */
+/* Returns the value of an f16: 1024 is its implicit leading bit, 25 is the bias 15 plus 10 bits of
+ * fraction. Subnormals have the exponent of the smallest normal number and no leading bit. */
 static double half_value(uint16_t h) {
   int exponent = (h >> 10) & 31;
   int fraction = h & 1023;
@@ -135,7 +138,7 @@ static double half_value(uint16_t h) {
   return h >> 15 ? -v : v;
 }
 
-/* f16 and bf16 are exact in double; integers beyond 2^53 are rounded. */
+/* f16 and bf16 are exact in double; integers beyond 2^53 are rounded to the nearest double. */
 bool tl_tensor_float_at(const tl_module *m, const tl_tensor *t, uint64_t i, double *out) {
   int64_t room[2];
   int64_t whole;
@@ -164,13 +167,14 @@ bool tl_tensor_float_at(const tl_module *m, const tl_tensor *t, uint64_t i, doub
   return true;
 }
 
-/* Equal strings are equal symbols. */
+/* Strings are interned, so that equal ones are equal symbols. */
 static bool same_strings(const tl_module *m, const tl_tensor *a, const tl_tensor *b) {
   uint64_t n = tl_tensor_elements(m, a);
   return memcmp(a->u.strings, b->u.strings, n * sizeof *a->u.strings) == 0;
 }
 
-/* Block by block, since either may be computed. */
+/* Compares block by block, since either tensor may be computed; blocks of the two may have
+ * different lengths, and the shorter one counts. */
 static bool same_bytes(const tl_tensor *a, const tl_tensor *b) {
   tl_tensor_room rooms[2];
   size_t n;
@@ -185,6 +189,8 @@ static bool same_bytes(const tl_tensor *a, const tl_tensor *b) {
   return true;
 }
 
+/* Expressions are compared by structure first, which costs no computing; bytes only up to the
+ * limit. */
 bool tl_tensor_equal(const tl_module *m, const tl_tensor *a, const tl_tensor *b, uint64_t limit) {
   if (a == b)
     return true;

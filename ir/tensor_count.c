@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counting what rounding to f16 or bf16 does to a constant: f32 in place, other floats through
- * chunks of f32. */
+/* Counts what rounding to f16 or bf16 does to a constant: f32 in place, other floats through chunks
+ * of f32. */
 #include "ir/tensor_count.h"
 
 #include <math.h>
@@ -8,9 +8,10 @@
 #include "ir/host.h"
 #include "ir/tensor_expr.h"
 
-enum { CHUNK = 512 };
+enum { CHUNK = 512 }; /* elements converted at a time, on the stack */
 
-/* `data` is `n` floats of the dtype of t. */
+/* Converts n floats of the dtype of t to f32 and counts them. Chunks are copied first, since data
+ * of a file need no alignment. */
 static void count_converted(const tl_tensor *t, const void *data, size_t n,
                             const tl_float_bounds *bounds, tl_float_counts *out) {
   const unsigned char *p = data;

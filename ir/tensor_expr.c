@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions over tensors: checking and building. tensor_read.c reads them. */
+/* Expressions over tensors: checking and building. tensor_read.c computes their elements. An
+ * expression that is built has passed all checks, so that the reader needs none. */
 #include "ir/tensor_expr.h"
 
 #include "ir/module.h"
 #include "support/hash.h"
 
-/* One line of text can ask for any size, but what is written must have an end. */
+/* Upper bound on the bytes of a result: one line of text can ask for any size, but what is written
+ * must have an end. */
 static const uint64_t most_bytes = UINT64_C(1) << 40;
 
 static const char *const kind_names[TL_N_TENSOR_EXPR_KINDS] = {
@@ -15,10 +17,12 @@ const char *tl_tensor_expr_kind_name(tl_tensor_expr_kind kind) { return kind_nam
 
 /* ---- what may be expressed ------------------------------------------------------------------- */
 
+/* Relies on the order of the enumeration. */
 static bool is_binary(unsigned kind) {
   return kind >= TL_TENSOR_EXPR_ADD && kind <= TL_TENSOR_EXPR_MAX;
 }
 
+/* Returns true for the floats that arithmetic is done in. */
 static bool is_computed_with(unsigned dtype) {
   return dtype == TL_DTYPE_F32 || dtype == TL_DTYPE_F16 || dtype == TL_DTYPE_BF16 ||
          dtype == TL_DTYPE_F64;
@@ -26,7 +30,8 @@ static bool is_computed_with(unsigned dtype) {
 
 static bool is_byte(unsigned dtype) { return dtype == TL_DTYPE_I8 || dtype == TL_DTYPE_U8; }
 
-/* Which arithmetic is defined; sums of bytes wrap, as in any runtime. */
+/* Returns true if the arithmetic is defined for the dtype. Sums of bytes wrap, as in any
+ * runtime. */
 static bool can_combine(unsigned kind, unsigned dtype) {
   bool scales = kind == TL_TENSOR_EXPR_MUL || kind == TL_TENSOR_EXPR_DIV;
   bool chooses = kind == TL_TENSOR_EXPR_MIN || kind == TL_TENSOR_EXPR_MAX;
@@ -35,7 +40,8 @@ static bool can_combine(unsigned kind, unsigned dtype) {
 
 static bool is_nibble(unsigned dtype) { return dtype == TL_DTYPE_I4 || dtype == TL_DTYPE_U4; }
 
-/* Pairs of types whose cast rounds once or not at all. */
+/* Returns true for casts that round once or not at all. f64 to bf16 would round twice, by way of
+ * f32. */
 static bool can_cast(unsigned from, unsigned to) {
   if ((is_byte(from) || is_nibble(from)) && is_byte(to))
     return true;
@@ -52,6 +58,8 @@ static bool can_clamp(unsigned from, unsigned to) {
          to != TL_DTYPE_F64;
 }
 
+/* Returns true if a source of dtype `from` may be in an expression of this kind and dtype `to`;
+ * only casts and clamps change the dtype. */
 static bool fits_source(unsigned kind, unsigned from, unsigned to) {
   if (kind == TL_TENSOR_EXPR_CAST)
     return can_cast(from, to);
@@ -64,7 +72,8 @@ static size_t element_size(unsigned dtype) {
   return bits % 8 ? 0 : bits / 8;
 }
 
-/* Follows the least and the greatest element that the view reaches; both must be in the source. */
+/* Returns what is wrong with a view, or NULL. The least and the greatest element that it reaches
+ * are followed dim by dim; both must be in the source. */
 static const char *view_problem(const tl_tensor_expr *e, uint64_t elements, uint64_t available) {
   uint64_t product = 1;
   if (e->rank < 1 || e->rank > TL_TENSOR_EXPR_MAX_RANK)
@@ -87,7 +96,8 @@ static const char *view_problem(const tl_tensor_expr *e, uint64_t elements, uint
   return product == elements ? NULL : "the view does not have as many elements as its type";
 }
 
-/* Every source is cut into `outer` pieces of one size. */
+/* Returns what is wrong with a concatenation, or NULL. Each source is cut into `outer` pieces of
+ * equal size. */
 static const char *concat_problem(const tl_module *m, const tl_tensor_expr *e, uint64_t elements) {
   uint64_t sum = 0;
   for (uint32_t i = 0; i < e->n_sources; i++) {
@@ -98,14 +108,16 @@ static const char *concat_problem(const tl_module *m, const tl_tensor_expr *e, u
   return sum == elements ? NULL : "the parts do not have as many elements as the type";
 }
 
-/* Elements of two to a byte can be read where they are given, not where they are computed. */
+/* Returns true if the reader can read source s. Elements below a byte can be read from bytes, not
+ * from an expression. */
 static bool can_read(unsigned kind, const tl_tensor *s) {
   if (kind == TL_TENSOR_EXPR_CAST && is_nibble(s->dtype))
     return s->kind != TL_SOURCE_EXPR;
   return s->kind != TL_SOURCE_STRINGS && element_size(s->dtype) != 0;
 }
 
-/* Depth bounds the recursion of the reader, cost the time for an element. */
+/* Returns what is wrong with the sources, or NULL. Depth bounds the recursion of the reader, cost
+ * the time for one element. */
 static const char *sources_problem(const tl_module *m, unsigned dtype, const tl_tensor_expr *e) {
   uint32_t cost = 1;
   uint32_t wanted = is_binary(e->kind) ? 2 : 1;
@@ -178,6 +190,7 @@ tl_tensor_id tl_tensor_express(tl_module *m, tl_type_id type, const tl_tensor_ex
 
 /* ---- equality -------------------------------------------------------------------------------- */
 
+/* Compares all fields that mean something for the kind. */
 static bool same_parameters(const tl_tensor_expr *a, const tl_tensor_expr *b) {
   if (a->kind != b->kind || a->n_sources != b->n_sources)
     return false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interned types and their text. dim.c has the arithmetic over dims. */
+/* Types: interning, so that equal types have equal ids, and their text. dim.c has the arithmetic
+ * over dims. */
 #include "ir/type.h"
 
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include "support/assert.h"
 #include "support/hash.h"
 
+/* Hashes exactly the fields that same_type compares. */
 static uint64_t hash_type(const tl_type *t) {
   uint64_t h = tl_hash_mix(t->kind, (uint64_t)t->dtype << 32 | (uint16_t)t->rank);
   h = tl_hash_mix(h, (uint64_t)t->element << 32 | t->domain);
@@ -17,7 +19,7 @@ static uint64_t hash_type(const tl_type *t) {
   return h;
 }
 
-/* dims compare by their bytes: they are interned symbols or sizes. */
+/* Dims are sizes or interned symbols, so that equal dims have equal bytes. */
 static bool same_type(const tl_type *a, const tl_type *b) {
   if (a->kind != b->kind || a->dtype != b->dtype || a->rank != b->rank ||
       a->element != b->element || a->domain != b->domain || a->name != b->name)
@@ -44,7 +46,8 @@ static bool grow_slots(tl_module *m) {
   return true;
 }
 
-/* Only tensors have a rank; other types agree in it, so that it does not matter in comparisons. */
+/* Returns the type with rank 0 and without dims where they mean nothing, so that such fields cannot
+ * make equal types differ. */
 static tl_type normalized(const tl_type *t) {
   tl_type copy = *t;
   if (t->kind != TL_KIND_TENSOR && t->kind != TL_KIND_SPARSE_TENSOR)
@@ -54,7 +57,8 @@ static tl_type normalized(const tl_type *t) {
   return copy;
 }
 
-/* Open addressing with linear probing; types are never removed. */
+/* Open addressing with linear probing. Types are never removed, so that a free slot ends a
+ * search. */
 tl_type_id tl_type_intern(tl_module *m, const tl_type *given) {
   tl_type t = normalized(given);
   if (t.rank > TL_MAX_RANK || (m->types.n * 2 >= m->n_type_slots && !grow_slots(m)))
@@ -95,7 +99,7 @@ tl_dtype tl_type_dtype(const tl_module *m, tl_type_id id) {
                                                                        : TL_DTYPE_NONE;
 }
 
-/* Symbols and unknown dims are negative. */
+/* Static dims are not negative: symbols and unknown dims are. */
 bool tl_type_is_static(const tl_module *m, tl_type_id id) {
   const tl_type *t = tl_type_get(m, id);
   if (t->kind != TL_KIND_TENSOR || t->rank < 0)
