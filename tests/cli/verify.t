@@ -8,7 +8,8 @@ $ tailor verify a.tir a.tir --dim n=4
 $ tailor verify a.tir b.tir --exact --dim n=4
 > 2 of 2 inputs are random (seed 0)
 > tolerance 1e-07 + 0.001 |b| + 1.686e-07 max|b| (2 roundings to f32)
-> differs "z": 6 of 6 elements differ, max abs 0.5016, max rel 1, cosine 1; the worst is element 2: -1.0031051635742188 against -0.5015525817871094
+> differs "z": 6 of 6 elements differ, max abs 0.5016, max rel 1, cosine 1
+>         the worst is element 2: -1.0031051635742188 against -0.5015525817871094
 > 2 tensors have the same name, 1 of them differ
 > the first that differs: "z" (Add)
 > tensor  op   off  max abs  max rel  cosine  verdict
@@ -28,7 +29,8 @@ $ tailor verify a.tir b.tir --exact --dim n=4 --cosine=0.9 --json
 $ tailor verify a.tir a.tir --dim n=4 --emulate=bf16 --exact --rtol=0.001
 > 2 of 2 inputs are random (seed 0)
 > tolerance 1e-07 + 0.001 |b|
-> differs "z": 6 of 6 elements differ, max abs 0.002192, max rel 0.01648, cosine 1; the worst is element 1: 0.130859375 against 0.13305160403251648
+> differs "z": 6 of 6 elements differ, max abs 0.002192, max rel 0.01648, cosine 1
+>         the worst is element 1: 0.130859375 against 0.13305160403251648
 > 2 tensors have the same name, 2 of them differ
 > the first that differs: "h" (MatMul)
 > tensor  op        off  max abs   max rel  cosine  verdict
@@ -44,7 +46,8 @@ $ tailor run a.tir -q --exact --dim n=4 -o ref >o.txt; tailor verify a.tir ref -
 > tolerance 1e-07 + 0.001 |b|
 > equal   "z": 0 of 6 elements differ, max abs 0, max rel 0, cosine 1
 > tolerance 1e-07 + 0.001 |b|
-> differs "z": 6 of 6 elements differ, max abs 0.5016, max rel 1, cosine 1; the worst is element 2: -1.0031051635742188 against -0.5015525817871094
+> differs "z": 6 of 6 elements differ, max abs 0.5016, max rel 1, cosine 1
+>         the worst is element 2: -1.0031051635742188 against -0.5015525817871094
 ? 5
 $ tailor verify a.tir ref --input x=random
 ! tailor: error: --input: cannot be combined with a folder of outputs: it holds the inputs too
@@ -143,7 +146,8 @@ $ tailor convert f.tir -q -o h.onnx --precision-mode-v2=fp16; tailor verify f.ti
 $ tailor verify f.tir h.onnx --tensors=0 --rtol=0.0001; tailor verify f.tir h.onnx --tensors=0 --cosine=0.99999
 > 2 of 2 inputs are random (seed 0)
 > tolerance 1e-07 + 0.0001 |b|
-> differs "z": 13 of 16 elements differ, max abs 0.0008599, max rel 0.0009197, cosine 1; the worst is element 11: -0.197509765625 against -0.19769158959388733
+> differs "z": 13 of 16 elements differ, max abs 0.0008599, max rel 0.0009197, cosine 1
+>         the worst is element 11: -0.197509765625 against -0.19769158959388733
 > 3 tensors have the same name, 3 of them differ
 > the first that differs: "h" (MatMul)
 > 2 of 2 inputs are random (seed 0)
@@ -154,6 +158,7 @@ $ sed 's/Tanh/Sigmoid/' f.tir >s.tir; tailor convert s.tir -q -o s.onnx --precis
 > 2 of 2 inputs are random (seed 0)
 > tolerance 1e-07 + 0.001 |b| + 0.001953 max|b| (4 roundings t
 > differs "z": 16 of 16 elements differ, max abs 2.781, max re
+>         the worst is element 5: -1.3994140625 against 1.3813
 > 3 tensors have the same name, 2 of them differ
 > the first that differs: "t" (Sigmoid)
 $ tailor convert f.tir -q -o b.onnx --precision-mode-v2=mixed_bfloat16; tailor verify f.tir b.onnx --tensors=0 --json | sed -n '2p'
@@ -172,3 +177,20 @@ $ for w in '4,3 0,2,1 4,5' '3,4 0,1,2 4,5'; do set -- $w; printf 'graph @g(%%x: 
 $ printf 'graph @g(%%x: f32[2,3,4], %%w: f32[2,5,4], %%b: f32[5]) -> (%%y) {\n  %%t = Transpose(%%w) {perm=[0,2,1]}\n  %%m = MatMul(%%x, %%t)\n  %%y = Add(%%m, %%b)\n}\n' >bmm.tir; tailor verify bmm.tir --npu --tensors=0 | grep -o '^equal   "y"'; tailor opt --npu bmm.tir | grep -o 'adj_x2=true'
 > equal   "y"
 > adj_x2=true
+# names of any length: only the line that names the tensor to look at is longer than 100 columns
+$ printf 'graph @g(%%x: f32[2]) -> (%%/model/encoder/layers.11/attention/self/query/MatMul_output_0/of/a/very/long/path/0, %%b) {\n  %%/model/encoder/layers.11/attention/self/query/MatMul_output_0/of/a/very/long/path/0 = com.microsoft::QuickGelu(%%x)\n  %%b = Relu(%%/model/encoder/layers.11/attention/self/query/MatMul_output_0/of/a/very/long/path/0)\n}\n' >long.tir; sed 's/Relu/Abs/; s/= com.microsoft::QuickGelu/= Exp/' long.tir >other.tir; tailor verify long.tir other.tir --exact >o.txt; grep -v '^the first' o.txt | awk 'length > 100'; cat o.txt
+> 1 of 1 inputs are random (seed 0)
+> tolerance 1e-07 + 0.001 |b| + 1.686e-07 max|b| (2 roundings to f32)
+> differs "/model/encoder/layers.11/attention/self/query/MatMul_output_0/of/a/very/long/path/0":
+>         2 of 2 elements differ, max abs 1.209, max rel 4.938, cosine 0.6785
+>         the worst is element 1: 1.45405113697052 against 0.2448679655790329
+> differs "b": 2 of 2 elements differ, max abs 1.209, max rel 4.938, cosine 0.9673
+>         the worst is element 0: 0.38124269247055054 against 0.0
+> 2 tensors have the same name, 2 of them differ
+> the first that differs: "/model/encoder/layers.11/attention/self/query/MatMul_output_0/of/a/very/long/path/0" (Exp)
+> tensor                                                   op   off  max abs  max rel  cosine  verdict
+> "b"                                                      Abs  2    1.209    4.938    0.9673  differs
+> "/model/encoder/layers.11/...t_0/of/a/very/long/path/0"  Exp  2    1.209    4.938    0.6785  differs
+$ tailor run long.tir --exact | grep -v time | awk 'length > 100'
+$ tailor verify long.tir other.tir --exact --json | grep -c 'MatMul_output_0/of/a/very/long/path/0'
+> 3

@@ -54,6 +54,41 @@ static size_t width_of(const tl_table *t, uint32_t column) {
   return width;
 }
 
+/* Makes the first columns, which hold names, narrower until a row fits into a line. */
+static void narrow(size_t *widths, uint32_t columns) {
+  enum { LEAST = 12 };
+  size_t total = 2 * (size_t)columns - 2;
+  for (uint32_t c = 0; c < columns; c++)
+    total += widths[c];
+  for (uint32_t c = 0; c < columns && total > TL_TEXT_WIDTH; c++) {
+    size_t surplus = total - TL_TEXT_WIDTH, spare = widths[c] > LEAST ? widths[c] - LEAST : 0;
+    size_t less = surplus < spare ? surplus : spare;
+    widths[c] -= less;
+    total -= less;
+  }
+}
+
+static bool is_inside_character(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
+
+/* Adds text of at most `width` bytes: a longer one loses its middle, as names differ at both ends.
+ * Returns the number of bytes added. */
+static size_t add_cut(tl_buf *out, tl_sv text, size_t width) {
+  static const char dots[] = "...";
+  if (text.n <= width) {
+    tl_buf_add_sv(out, text);
+    return text.n;
+  }
+  size_t kept = width - (sizeof dots - 1), head = kept / 2, tail = kept - head;
+  while (head && is_inside_character(text.p[head]))
+    head--;
+  while (tail && is_inside_character(text.p[text.n - tail]))
+    tail--;
+  tl_buf_add(out, text.p, head);
+  tl_buf_add_z(out, dots);
+  tl_buf_add(out, text.p + text.n - tail, tail);
+  return head + tail + sizeof dots - 1;
+}
+
 void tl_table_print(tl_buf *out, tl_table *t) {
   enum { MOST_COLUMNS = 16 };
   size_t widths[MOST_COLUMNS];
@@ -61,10 +96,11 @@ void tl_table_print(tl_buf *out, tl_table *t) {
   out->failed = out->failed || t->text.failed;
   for (uint32_t c = 0; c < columns; c++)
     widths[c] = width_of(t, c);
+  narrow(widths, columns);
   for (uint32_t i = 0; !t->text.failed && i < t->ends.n; i++) {
     bool last = (i + 1) % columns == 0;
-    tl_buf_add_sv(out, cell(t, i));
-    for (size_t k = cell(t, i).n; !last && k < widths[i % columns] + 2; k++)
+    size_t k = add_cut(out, cell(t, i), widths[i % columns]);
+    for (; !last && k < widths[i % columns] + 2; k++)
       tl_buf_add_char(out, ' ');
     if (last)
       tl_buf_add_char(out, '\n');

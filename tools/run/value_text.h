@@ -12,6 +12,8 @@ void tl_add_type(tl_buf *out, const tl_host *v);
  * locale. */
 void tl_add_short(tl_buf *out, double v);
 
+enum { TL_TEXT_WIDTH = 100 }; /* of lines for people */
+
 /* Columns of text that line up. Cells are written into `text` one after the other, each ended by
  * tl_table_cell, row by row. Zero-initialise it. */
 typedef struct tl_table {
@@ -24,7 +26,8 @@ typedef struct tl_table {
 void tl_table_cell(tl_table *t);
 /* Adds a cell of plain text. */
 void tl_table_add(tl_table *t, const char *text);
-/* Adds the rows, columns two blanks apart, and releases the table. */
+/* Adds the rows, columns two blanks apart, and releases the table. Rows have at most TL_TEXT_WIDTH
+ * columns of text: long names in the first columns lose their middle. */
 void tl_table_print(tl_buf *out, tl_table *t);
 
 #endif

@@ -106,12 +106,48 @@ static void add_difference(tl_buf *out, const tl_output_row *row) {
   tl_add_short(out, d->max_rel);
   tl_buf_add_z(out, ", cosine ");
   tl_add_short(out, d->cosine);
-  if (!d->off)
-    return;
+}
+
+static void add_worst(tl_buf *out, const tl_difference *d) {
   tl_buf_printf(out, "; the worst is element %llu: ", (unsigned long long)d->worst);
   tl_buf_add_f64(out, d->got);
   tl_buf_add_z(out, " against ");
   tl_buf_add_f64(out, d->want);
+}
+
+/* Appends a part to the line that begins at *start; on a line of its own if that one gets too
+ * long. */
+static void append_part(tl_buf *out, size_t *start, tl_buf *part, size_t skip) {
+  static const char indent[] = "        ";
+  if (out->n - *start + part->n > TL_TEXT_WIDTH && part->n > skip) {
+    tl_buf_add_char(out, '\n');
+    *start = out->n;
+    tl_buf_add_z(out, indent);
+    tl_buf_add(out, part->p + skip, part->n - skip);
+  } else {
+    tl_buf_add_sv(out, tl_buf_view(part));
+  }
+  out->failed = out->failed || part->failed;
+  tl_buf_release(part);
+}
+
+/* Adds one output: its name, how much it differs, and its worst element. */
+static void add_output(tl_buf *out, const tl_output_row *row) {
+  tl_buf part;
+  size_t start = out->n;
+  tl_buf_add_z(out, row->d.equal ? "equal   " : "differs ");
+  tl_buf_add_quoted(out, row->name);
+  tl_buf_add_char(out, ':');
+  tl_buf_init(&part);
+  tl_buf_add_char(&part, ' ');
+  add_difference(&part, row);
+  append_part(out, &start, &part, 1);
+  if (row->d.off && !row->d.reason) {
+    tl_buf_init(&part);
+    add_worst(&part, &row->d);
+    append_part(out, &start, &part, sizeof "; " - 1);
+  }
+  tl_buf_add_char(out, '\n');
 }
 
 /* Returns the grain of the output that was allowed the most. */
@@ -154,13 +190,8 @@ static void add_outputs(tl_buf *out, const tl_verify_report *r) {
     tl_buf_add_char(out, '\n');
   }
   add_tolerance(out, r);
-  for (uint32_t i = 0; i < r->outputs.n; i++) {
-    tl_buf_add_z(out, r->outputs.at[i].d.equal ? "equal   " : "differs ");
-    tl_buf_add_quoted(out, r->outputs.at[i].name);
-    tl_buf_add_z(out, ": ");
-    add_difference(out, &r->outputs.at[i]);
-    tl_buf_add_char(out, '\n');
-  }
+  for (uint32_t i = 0; i < r->outputs.n; i++)
+    add_output(out, &r->outputs.at[i]);
 }
 
 /* Adds one inner tensor to the table. */
