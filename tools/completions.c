@@ -41,6 +41,44 @@ static void add_values(tl_buf *out, const tl_option_row *row) {
     tl_buf_add_char(out, *c == '|' ? ' ' : *c);
 }
 
+static const char *const lists[] = {"chips", "passes", "fusions", "scopes", "ops"};
+
+/* Returns true if an option before row i, of another command, has its name and list. */
+static bool is_repeated(unsigned i) {
+  const char *name = tl_option_row_get((tl_option_id)i)->name;
+  for (unsigned k = 0; k < i; k++)
+    if (tl_completion_list((tl_option_id)k) &&
+        strcmp(tl_option_row_get((tl_option_id)k)->name, name) == 0)
+      return true;
+  return false;
+}
+
+/* Adds the functions that know the lists of names, and complete one of several names. */
+static void add_bash_lists(tl_buf *out) {
+  tl_buf_add_z(out, "_tailor_words() {\n  case $1 in\n");
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    tl_buf_printf(out, "    %s) echo \"", lists[i]);
+    tl_completion_words(out, lists[i]);
+    tl_buf_add_z(out, "\";;\n");
+  }
+  tl_buf_add_z(out, "  esac\n}\n"
+                    "# the last of names that ',' or ';' separates\n"
+                    "_tailor_names() {\n"
+                    "  local last=${cur##*[,;]}\n"
+                    "  COMPREPLY=($(compgen -P \"${cur:0:${#cur}-${#last}}\" "
+                    "-W \"$(_tailor_words $1)\" -- \"$last\"))\n}\n");
+}
+
+/* Adds one case for each option whose values are known names. */
+static void add_bash_names(tl_buf *out) {
+  for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
+    const char *list = tl_completion_list((tl_option_id)i);
+    if (list && !is_repeated(i))
+      tl_buf_printf(out, "    --%s) _tailor_names %s; return;;\n",
+                    tl_option_row_get((tl_option_id)i)->name, list);
+  }
+}
+
 /* Adds one case for each option with a fixed list of values. */
 static void add_bash_values(tl_buf *out) {
   for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
@@ -59,14 +97,16 @@ void tl_complete_bash(tl_buf *out) {
   size_t n;
   const tl_command *commands = tl_commands(&n);
   tl_buf_add_z(out, "# SPDX-License-Identifier: Apache-2.0\n"
-                    "# bash completion for tailor; written by `tailor --generate=bash`\n"
-                    "_tailor() {\n"
+                    "# bash completion for tailor; written by `tailor --generate=bash`\n");
+  add_bash_lists(out);
+  tl_buf_add_z(out, "_tailor() {\n"
                     "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words "
                     "common= option=\n  COMPREPLY=()\n"
                     "  # bash splits words at '='\n"
                     "  if [[ $cur == = ]]; then option=$prev; cur=; elif [[ $prev == = ]]; then\n"
                     "    option=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
-                    "  case $option in\n");
+                    "  case ${option//_/-} in\n");
+  add_bash_names(out);
   add_bash_values(out);
   tl_buf_add_z(out, "    --*) COMPREPLY=($(compgen -f -- \"$cur\")); return;;\n  esac\n"
                     "  if ((COMP_CWORD == 1)); then\n    words=\"");
@@ -84,14 +124,19 @@ void tl_complete_bash(tl_buf *out) {
     add_common_words(out, commands[i].bit);
     tl_buf_add_z(out, "\";;\n");
   }
-  tl_buf_add_z(out, "    esac\n  fi\n"
-                    "  [[ -n $common && ( $cur == - || $cur == -- ) ]] && "
-                    "words=\"$common--help-all\"\n"
-                    "  if [[ $cur == -* || $COMP_CWORD == 1 || ${COMP_WORDS[1]} == help ]]; then\n"
-                    "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-                    "    [[ ${#COMPREPLY[@]} == 1 && $COMPREPLY == *= ]] && compopt -o nospace\n"
-                    "  else\n    COMPREPLY=($(compgen -f -- \"$cur\"))\n  fi\n}\n"
-                    "complete -o filenames -F _tailor tailor\n");
+  tl_buf_add_z(out,
+               "    esac\n  fi\n"
+               "  [[ -n $common && ( $cur == - || $cur == -- ) ]] && "
+               "words=\"$common--help-all\"\n"
+               "  # names as atc spells them\n"
+               "  [[ $cur == --*_* ]] && words=${words//-/_} && words=${words//__/--}\n"
+               "  if [[ ${COMP_WORDS[1]} == ops && $cur != -* ]]; then\n"
+               "    _tailor_names ops\n"
+               "  elif [[ $cur == -* || $COMP_CWORD == 1 || ${COMP_WORDS[1]} == help ]]; then\n"
+               "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+               "    [[ ${#COMPREPLY[@]} == 1 && $COMPREPLY == *= ]] && compopt -o nospace\n"
+               "  else\n    COMPREPLY=($(compgen -f -- \"$cur\"))\n  fi\n}\n"
+               "complete -o filenames -F _tailor tailor\n");
 }
 
 /* Adds text of a zsh specification, which stands between brackets within single quotes. */
@@ -107,12 +152,16 @@ static void add_zsh_text(tl_buf *out, const char *text) {
 }
 
 /* Adds the zsh specification of an option: name, help and values. */
-static void add_zsh_option(tl_buf *out, const tl_option_row *row) {
+static void add_zsh_option(tl_buf *out, tl_option_id id) {
+  const tl_option_row *row = tl_option_row_get(id);
   bool bare = row->kind == TL_OPTION_FLAG || row->kind == TL_OPTION_MAYBE;
   tl_buf_printf(out, "        '--%s%s[", row->name, bare ? "" : "=");
   add_zsh_text(out, row->help);
   tl_buf_add_char(out, ']');
-  if (row->kind == TL_OPTION_PATH)
+  const char *list = tl_completion_list(id);
+  if (list && !bare)
+    tl_buf_printf(out, ":value:_tailor_%s", list);
+  else if (row->kind == TL_OPTION_PATH)
     tl_buf_add_z(out, ":file:_files");
   else if (row->kind == TL_OPTION_BIT || row->kind == TL_OPTION_BOOL ||
            row->kind == TL_OPTION_CHOICE) {
@@ -130,33 +179,55 @@ static void add_zsh_common(tl_buf *out, unsigned command) {
   tl_option_id id;
   tl_buf_add_z(out, "      if [[ $words[CURRENT] == (-|--) ]]; then _arguments \\\n");
   for (unsigned i = 0; (id = tl_option_common(command, i)) != TL_N_OPTION_ROWS; i++)
-    add_zsh_option(out, tl_option_row_get(id));
-  add_zsh_option(out, tl_option_row_get(TL_OPTION_HELP_ALL));
+    add_zsh_option(out, id);
+  add_zsh_option(out, TL_OPTION_HELP_ALL);
   tl_buf_add_z(out, "        && return; fi\n");
+}
+
+/* Adds the functions that complete the last of several names. */
+static void add_zsh_lists(tl_buf *out) {
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    tl_buf_printf(out, "_tailor_%s() {\n  local -a names\n  names=(", lists[i]);
+    tl_completion_words(out, lists[i]);
+    tl_buf_add_z(out, ")\n  compset -P '*[,;]'\n  compadd -a names\n}\n");
+  }
+}
+
+/* Adds the options and words of a command. */
+static void add_zsh_command(tl_buf *out, const tl_command *command) {
+  tl_buf_printf(out, "    %s)\n", command->name);
+  if (tl_option_common(command->bit, 0) != TL_N_OPTION_ROWS)
+    add_zsh_common(out, command->bit);
+  tl_buf_add_z(out, "      specs=( \\\n");
+  for (unsigned k = 0; k < TL_N_OPTION_ROWS; k++)
+    if (is_offered(tl_option_row_get((tl_option_id)k), command->bit))
+      add_zsh_option(out, (tl_option_id)k);
+  tl_buf_printf(out, "        '*:%s')\n      ;;\n",
+                command->bit == TL_COMMAND_OPS ? "op:_tailor_ops" : "file:_files");
 }
 
 void tl_complete_zsh(tl_buf *out) {
   size_t n;
   const tl_command *commands = tl_commands(&n);
   tl_buf_add_z(out, "#compdef tailor\n# SPDX-License-Identifier: Apache-2.0\n"
-                    "# zsh completion for tailor; written by `tailor --generate=zsh`\n"
-                    "_tailor() {\n  local -a commands\n  commands=(\n");
+                    "# zsh completion for tailor; written by `tailor --generate=zsh`\n");
+  add_zsh_lists(out);
+  tl_buf_add_z(out, "_tailor() {\n  local -a commands specs\n  local i name\n  commands=(\n");
   for (size_t i = 0; i < n; i++)
     tl_buf_printf(out, "    '%s:%s'\n", commands[i].name, commands[i].summary);
   tl_buf_add_z(out, "  )\n  if ((CURRENT == 2)); then\n    _describe command commands\n    return\n"
                     "  fi\n  local command=$words[2]\n  shift words\n  ((CURRENT--))\n"
                     "  case $command in\n");
-  for (size_t i = 0; i < n; i++) {
-    tl_buf_printf(out, "    %s)\n", commands[i].name);
-    if (tl_option_common(commands[i].bit, 0) != TL_N_OPTION_ROWS)
-      add_zsh_common(out, commands[i].bit);
-    tl_buf_add_z(out, "      _arguments \\\n");
-    for (unsigned k = 0; k < TL_N_OPTION_ROWS; k++) {
-      const tl_option_row *row = tl_option_row_get((tl_option_id)k);
-      if (is_offered(row, commands[i].bit))
-        add_zsh_option(out, row);
-    }
-    tl_buf_add_z(out, "        '*:file:_files'\n      ;;\n");
-  }
-  tl_buf_add_z(out, "  esac\n}\n_tailor \"$@\"\n");
+  for (size_t i = 0; i < n; i++)
+    add_zsh_command(out, &commands[i]);
+  tl_buf_add_z(out, "  esac\n"
+                    "  # names as atc spells them\n"
+                    "  if [[ $words[CURRENT] == --*_* ]]; then\n"
+                    "    for i in {1..$#specs}; do\n"
+                    "      [[ $specs[i] == --* ]] || continue\n"
+                    "      name=${${specs[i]%%[=\\[]*}#--}\n"
+                    "      specs[i]=--${name//-/_}${specs[i]#--$name}\n"
+                    "    done\n"
+                    "  fi\n"
+                    "  _arguments $specs\n}\n_tailor \"$@\"\n");
 }

@@ -57,6 +57,13 @@ const tl_soc *tl_soc_find(tl_sv name, tl_sv *canonical) {
   return NULL;
 }
 
+const char *tl_soc_name(uint32_t i) {
+  for (int k = 0; k < N_CHIPS; k++)
+    if (!chips[k].more && i-- == 0)
+      return chips[k].name;
+  return NULL;
+}
+
 const tl_soc *tl_soc_default(void) { return &socs[SOC_A910B]; }
 
 const char *tl_soc_nearest(tl_sv name) {

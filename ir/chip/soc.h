@@ -34,6 +34,8 @@ typedef struct tl_soc {
 /* The family of a chip, upper and lower case alike; NULL when the name is unknown. *canonical, when
  * asked for, gets the name as the device compiler spells it: static, or of `name` itself. */
 const tl_soc *tl_soc_find(tl_sv name, tl_sv *canonical);
+/* The i-th full name, in the order of the table; NULL beyond the last. */
+const char *tl_soc_name(uint32_t i);
 /* The family of the default chip, Ascend910B1. */
 const tl_soc *tl_soc_default(void);
 /* The known name that an unknown one most likely meant; NULL when none is close. */

@@ -49,6 +49,34 @@ $ bash -c '. ./script; COMP_WORDS=(tailor convert "$0"); COMP_CWORD=2; _tailor 2
 > --model= --output= --framework= --soc-version= --input-shape= --input-format= --out-nodes= --dynamic-dims= --insert-op-conf= --enable-small-channel= --precision-mode= --op-select-implmode= --output-type= --fusion-switch-file= --log= --help-all
 $ bash -c '. ./script; COMP_WORDS=(tailor convert "$0"); COMP_CWORD=2; _tailor 2>/dev/null; echo ${COMPREPLY[@]}' --dep
 > --depfile=
+# Values that are names of something: chips, passes, fusions, ops; the last one of a list. Names of
+# options may be spelled with underscores.
+$ printf '. ./script\nCOMP_WORDS=(tailor "$@"); COMP_CWORD=$#; _tailor 2>/dev/null; printf "%%s\\n" "${COMPREPLY[@]}"\n' >complete; bash complete convert --soc-version = Ascend310P | tr '\n' ' '
+> Ascend310P Ascend310P1 Ascend310P2 Ascend310P3 Ascend310P4 Ascend310P5 Ascend310P7
+$ bash complete convert --soc_version = Ascend910B4 | tr '\n' ' '
+> Ascend910B4 Ascend910B4-1
+$ bash complete convert --soc_ver
+> --soc_version=
+$ bash complete convert --precision_mode = allow_mix | tr '\n' ' '
+> allow_mix_precision allow_mix_precision_fp16 allow_mix_precision_bf16
+$ bash complete opt --passes = fold-constants,dead | tr '\n' ' '
+> fold-constants,dead-nodes
+$ bash complete opt --print-after = infer
+> infer-shapes
+$ bash complete passes --fusion = AABiasadd
+> AABiasaddConvFusion
+$ bash complete convert --disable-scope-fusion-passes = Scope | head -1
+> ScopeBasicLSTMCellPass
+$ bash complete ops Conv | tr '\n' ' '
+> Conv ConvInteger ConvTranspose
+$ bash complete explain --type = Relu,Conv | tr '\n' ' '
+> Relu,Conv Relu,ConvInteger Relu,ConvTranspose
+$ bash complete convert --soc-version = nochip
+>
+$ bash complete convert --no_such
+>
+$ cd /; bash -c '. "$0"/script; COMP_WORDS=(tailor convert --op-name-map = /et); COMP_CWORD=4; _tailor 2>/dev/null; echo ${COMPREPLY[@]}' "$OLDPWD"
+> /etc
 $ tailor --generate=man | sed -n '/^.SS The options of convert used most/,/^.SS Input/p' | grep -c '^.TP'
 > 15
 # Help on an option is about that option, wherever the row stands.

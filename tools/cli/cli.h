@@ -117,6 +117,11 @@ void tl_document_rule_functions(tl_buf *out);
 /* Adds docs/fusions.md. */
 void tl_document_fusions(tl_buf *out);
 void tl_document_manual(tl_buf *out);
+/* Names the list that values of an option are from: "chips", "passes", "fusions", "scopes", "ops";
+ * NULL: none. */
+const char *tl_completion_list(tl_option_id id);
+/* Adds the words of a list, with blanks between. */
+void tl_completion_words(tl_buf *out, const char *list);
 void tl_complete_bash(tl_buf *out);
 void tl_complete_zsh(tl_buf *out);
 
