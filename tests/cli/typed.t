@@ -79,3 +79,15 @@ $ tailor convert u.tir -o u.onnx --allow-unmapped --summary=none
 $ tailor convert m.tir -o m.air --dry-run --auto_tune_mode="RL,GA"
 ! tailor: error: --auto-tune-mode: not supported here: atc dropped it too, and AOE tunes now: leave the option out, and give the model to 'aoe --job_type=2', whose results atc finds by itself [E10055]
 ? 3
+# What takes more than two seconds says on a terminal what it does, and leaves no trace of it; elsewhere
+# and with --quiet it says nothing.
+$ printf '#!/bin/sh\nsleep 3\nexec tailor run "$1" --input "$2" -o "$3" -q >log\n' >slow; chmod +x slow; printf 'import os, pty, re, sys\npid, fd = pty.fork()\nif pid == 0:\n    os.execvp(sys.argv[1], sys.argv[1:])\nout = b""\nwhile True:\n    try:\n        data = os.read(fd, 65536)\n    except OSError:\n        break\n    if not data:\n        break\n    out += data\nlines = out.decode().replace("\\r\\n", "\\n").split("\\r\\x1b[K")\nprint(sorted(set(re.sub(r" .[0-9]+ s.$", "", x) for x in lines[:-1])))\nprint(lines[-1], end="")\n' >terminal.py
+$ /usr/bin/python3 terminal.py tailor run m.tir --dim n=2 --runner ./slow | grep -v -e time -e random
+> ['', 'evaluating m.tir by ./slow']
+> output  type      min  max     mean    nan  inf
+> "y"     f32[2,4]  0    0.6267  0.2578  0    0
+$ /usr/bin/python3 terminal.py tailor run m.tir --dim n=2 --runner ./slow -q | grep "^."  | sed 2,9d
+> []
+$ tailor run m.tir --dim n=2 --runner ./slow | grep -v -e time -e random
+> output  type      min  max     mean    nan  inf
+> "y"     f32[2,4]  0    0.6267  0.2578  0    0

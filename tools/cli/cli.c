@@ -62,6 +62,7 @@ static void show_diagnostic(void *user, const tl_diagnostic *d) {
   if (cli->colour)
     add_coloured(&coloured, tl_buf_view(&plain), d->severity);
   const tl_buf *text = cli->colour ? &coloured : &plain;
+  tl_progress_hide(&cli->progress);
   if (tl_memory_failed()) /* what is said without memory may not be so */
     say_no_memory(cli, d);
   else if (!was_said(cli, d->severity, tl_buf_view(&plain)))
@@ -97,6 +98,7 @@ void tl_cli_init(tl_cli *cli, const tl_command *command, const volatile int *sig
 }
 
 void tl_cli_release(tl_cli *cli) {
+  tl_progress_stop(&cli->progress);
   tl_known_rules_release(cli->rules);
   tl_fusion_stats_release(&cli->fusions);
   tl_step_record_release(&cli->steps);
@@ -130,6 +132,7 @@ tl_status tl_cli_apply(tl_cli *cli) {
 
 tl_status tl_cli_print(tl_cli *cli, tl_buf *text) {
   tl_status status = TL_OK;
+  tl_progress_hide(&cli->progress);
   if (text->failed || tl_memory_failed())
     status = tl_fail_memory(&cli->diag, TL_NOWHERE);
   else if ((text->n && fwrite(text->p, 1, text->n, stdout) != text->n) || fflush(stdout) != 0)
@@ -140,6 +143,7 @@ tl_status tl_cli_print(tl_cli *cli, tl_buf *text) {
 }
 
 void tl_cli_note(tl_cli *cli, tl_buf *text) {
+  tl_progress_hide(&cli->progress);
   if (text->n && !text->failed && !tl_cli_has(cli, TL_OPTION_QUIET))
     fwrite(text->p, 1, text->n, stderr);
   tl_buf_release(text);

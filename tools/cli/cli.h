@@ -9,6 +9,7 @@
 #include "support/changes.h"
 #include "support/map.h"
 #include "support/vec.h"
+#include "tools/cli/progress.h"
 
 TL_VEC(tl_path_vec, const char *);
 
@@ -32,6 +33,7 @@ typedef struct tl_cli {
   tl_changes changes;           /* files that are complete and appear when they are applied */
   bool applied;                 /* they have: the command is done, whatever fails behind it */
   bool memory_said;             /* that it ran out */
+  tl_progress progress;         /* what a long command is doing, for terminals */
   tl_map said;                  /* warnings that were printed, by hash */
   tl_fusion_stats fusions;      /* what fusion passes did, if somebody wants to know */
   tl_step_record steps;         /* timelines of a training step, if somebody wants to know */

@@ -140,6 +140,7 @@ tl_status tl_output_check_fusions(tl_cli *cli, const tl_module *m) {
 
 tl_status tl_output_write(tl_cli *cli, tl_module *m, tl_output *o) {
   const tl_destination to = {o->path, o->format, o->shared};
+  tl_progress_say(&cli->progress, tl_cli_has(cli, TL_OPTION_QUIET), "writing %s", o->path);
   tl_status status = tl_session_save(&cli->session, m, &to);
   if (status == TL_OK) /* weights beside a model come before it */
     o->bytes = tl_changes_last_size(&cli->changes);

@@ -20,6 +20,7 @@ bool tl_conversion_starts_over(const tl_cli *cli, const tl_output_vec *v) {
 
 tl_status tl_conversion_load(tl_cli *cli, tl_conversion *c) {
   uint64_t start = tl_now_ns();
+  tl_progress_say(&cli->progress, tl_cli_has(cli, TL_OPTION_QUIET), "reading %s", cli->word);
   TL_TRY(tl_session_load(&cli->session, cli->word, &c->m));
   c->summary.load_ns += tl_now_ns() - start;
   return TL_OK;

@@ -31,12 +31,13 @@ static bool names_pass(const tl_cli *cli, tl_option_id id, const char *pass) {
 }
 
 /* Prints the module to standard error, because standard output may be an output of the command. */
-static tl_status print_module(const tl_module *m, const char *when, const char *pass) {
+static tl_status print_module(tl_cli *cli, const tl_module *m, const char *when, const char *pass) {
   tl_buf text;
   tl_buf_init(&text);
   tl_print_options o = {.elide_constants = true};
   tl_buf_printf(&text, "# ---- %s %s ----\n", when, pass);
   tl_status status = tl_module_print(m, &text, &o);
+  tl_progress_hide(&cli->progress);
   if (text.n)
     fwrite(text.p, 1, text.n, stderr);
   tl_buf_release(&text);
@@ -49,13 +50,15 @@ static tl_status on_pass(void *user, tl_module *m, const tl_pass_event *e) {
   const char *name = e->row->name;
   if (*cli->signal)
     return TL_IO;
+  if (!e->after)
+    tl_progress_say(&cli->progress, tl_cli_has(cli, TL_OPTION_QUIET), "pass %s", name);
   if (!e->after && names_pass(cli, TL_OPTION_PRINT_BEFORE, name))
-    return print_module(m, "before", name);
+    return print_module(cli, m, "before", name);
   if (!e->after)
     return TL_OK;
   if (names_pass(cli, TL_OPTION_PRINT_AFTER, name) ||
       (e->changed && names_pass(cli, TL_OPTION_PRINT_CHANGED, name)))
-    return print_module(m, "after", name);
+    return print_module(cli, m, "after", name);
   return TL_OK;
 }
 

@@ -125,6 +125,13 @@ tl_status tl_evaluation_load_npu(tl_evaluation *e, const char *path, tl_module *
   return load(e, path, true, out);
 }
 
+static uint32_t count_nodes(const tl_module *m, const tl_graph *g) {
+  uint32_t count = 0;
+  TL_FOR_NODES(m, g, n)
+    count++;
+  return count;
+}
+
 tl_status tl_evaluation_run(tl_evaluation *e, tl_module *m, const tl_host_vec *inputs,
                             tl_host_vec *outputs) {
   const tl_graph *g = tl_module_main(m);
@@ -133,6 +140,11 @@ tl_status tl_evaluation_run(tl_evaluation *e, tl_module *m, const tl_host_vec *i
     if (!tl_host_vec_push(outputs, NULL))
       return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
   TL_TRY(tl_eval_check(m, g->id));
+  tl_progress *progress = &e->cli->progress;
+  if (!e->part)
+    tl_progress_say(progress, tl_cli_has(e->cli, TL_OPTION_QUIET), "evaluating %s", m->path);
+  tl_progress_count(progress, count_nodes(m, g));
+  e->options.done = &progress->done;
   return tl_eval_graph(m, g->id, &e->options, &e->heap, inputs->at, outputs->at);
 }
 

@@ -16,6 +16,7 @@ typedef struct tl_evaluation {
   tl_pool *pool;    /* owned */
   tl_host_heap heap;
   tl_eval_options options;
+  bool part; /* of work that says itself what it does */
 } tl_evaluation;
 
 /* Reads the options. What was made until a failure is released by tl_evaluation_release. */

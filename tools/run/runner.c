@@ -216,6 +216,8 @@ static tl_status read_outputs(runner *r, const tl_module *m, tl_host_vec *output
 tl_status tl_runner_run(tl_evaluation *e, const char *path, tl_module *m, const tl_host_vec *inputs,
                         tl_host_vec *outputs) {
   runner r = {.e = e};
+  tl_progress_say(&e->cli->progress, tl_cli_has(e->cli, TL_OPTION_QUIET), "evaluating %s by %s",
+                  path, tl_cli_get(e->cli, TL_OPTION_RUNNER));
   tl_status status = make_folder(&r);
   if (status == TL_OK)
     status = prepare_model(&r, path, m);

@@ -200,6 +200,8 @@ static tl_status step_to(verifier *v, uint64_t limit, const fired *f) {
 
 /* Verifies the rewrites in order, up to the first that changes results too much. */
 static tl_status verify_all(verifier *v) {
+  tl_progress_say(&v->cli->progress, tl_cli_has(v->cli, TL_OPTION_QUIET),
+                  "looking for rewrites of %s", v->cli->word);
   TL_TRY(tl_evaluation_load(&v->e, v->cli->word, &v->original));
   TL_TRY(tl_inputs_settle(&v->e, v->original, &v->inputs, &v->note));
   TL_TRY(list_rewrites(v));
@@ -208,6 +210,9 @@ static tl_status verify_all(verifier *v) {
     return tl_fail_memory(&v->cli->diag, TL_NOWHERE);
   for (uint32_t i = 0; i < v->fired.n && !v->cli->differs; i++) {
     const fired *f = &v->fired.at[i];
+    tl_progress_say(&v->cli->progress, tl_cli_has(v->cli, TL_OPTION_QUIET),
+                    "verifying rewrite %u of %u, by rule %.*s", i + 1, v->fired.n,
+                    TL_SV_ARG(f->rule));
     /* Rewrites that no rule made lie between: the state just before this one must be made first. */
     if (v->state != f->number - 1)
       TL_TRY(step_to(v, f->number - 1, NULL));
@@ -233,6 +238,7 @@ tl_status tl_verify_rules(tl_cli *cli) {
                    "reads the model several times: it must be a file");
   tl_status status = tl_evaluation_init(&v.e, cli);
   v.e.options.exact = true;
+  v.e.part = true;
   if (status == TL_OK)
     status = verify_all(&v);
   tl_values_release(&v.before);

@@ -4,6 +4,8 @@
  * has run and after its last user has run. */
 #include "ir/eval/kernel/run.h"
 
+#include <stdatomic.h>
+
 #include <stdlib.h>
 
 #include "ir/eval/kernel/kernel.h"
@@ -370,8 +372,11 @@ static tl_status run_node(tl_eval_run *run, tl_node_id n) {
 /* Runs the nodes of g. The operands of its return node are the outputs; they are taken before the
  * values die. */
 static tl_status run_nodes(tl_eval_run *run, const tl_graph *g, tl_host **outputs) {
-  TL_FOR_NODES(run->m, g, n)
+  TL_FOR_NODES(run->m, g, n) {
     TL_TRY(run_node(run, n));
+    if (run->o->done && run->depth == 0)
+      atomic_fetch_add_explicit(run->o->done, 1, memory_order_relaxed);
+  }
   TL_TRY(take_operands(run, g->ret, outputs));
   bury(run, g->ret);
   return TL_OK;

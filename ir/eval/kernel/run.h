@@ -24,6 +24,8 @@ typedef struct tl_eval_options {
   uint64_t seed;              /* of random ops without a seed of their own */
   tl_eval_watch watch;        /* NULL: nobody */
   void *watch_user;
+  _Atomic uint32_t *done; /* counts the nodes of the root graph that ran, for another thread; NULL:
+                             nobody reads it */
 } tl_eval_options;
 
 /* What to run and with what; all pointers are borrowed. */
