@@ -4,8 +4,9 @@
 
   open_sizes.py --tailor BIN [--only TEXT] [--sample N] [--table FILE] [--soc CHIP]
 
-Each graph of open_cases.py becomes AIR with its dims open, which the independent air_check.py
-accepts, and the evaluator compares it with its NPU form at three sizes. open_sizes.tsv lists what
+Each graph of open_cases.py, and networks of bench/make_models.py whose sizes are open, become AIR
+with these dims open, which the independent air_check.py accepts, and the evaluator compares them
+with their NPU form at three sizes. open_sizes.tsv lists what
 has no NPU form while its sizes are open, and why; a case that is listed and holds fails too.
 --sample N takes every Nth case. --table writes what became of each case. The last line is
 'N passed, M failed, K skipped', the skipped being those of the list."""
@@ -31,6 +32,12 @@ LIST = os.path.join(HERE, 'open_sizes.tsv')
 UNMAPPED = 3
 # Sizes of the open dims in alphabetical order; a batch is as large as the number of the run.
 SIZES = ((6, 7, 9, 8), (12, 8, 6, 10), (7, 11, 13, 6))
+# Three sizes of each network.
+IMAGES = (('H=64', 'W=96'), ('H=128', 'W=64'), ('H=96', 'W=160'))
+BATCHES = tuple((*sizes, f'N={n}') for n, sizes in enumerate(IMAGES, 1))
+NETWORKS = {'ppocr_det': BATCHES, 'yolov5n_open': BATCHES, 'segment_bilinear': BATCHES,
+            'whisper_encoder': (('N=1', 'T=40'), ('N=2', 'T=66'), ('N=3', 'T=101')),
+            'detector_nms': IMAGES}
 HOLDS, FORMLESS, WRONG = 'holds', 'no form', 'wrong'
 DIM = re.compile(r'"([A-Z]\d?)"')
 
@@ -46,23 +53,39 @@ def told(p):
     return lines[-1].split('error: ')[-1]
 
 
-def check(args, name, text):
+def graphs(args):
+    """(name, file, --dim options of each run) of the graphs"""
+    for name, text in open_cases.cases():
+        path = os.path.join(args.work, name.replace('/', '_') + '.tir')
+        yield name, path, [dims_of(text, run) for run in range(len(SIZES))], text
+
+
+def networks(args):
+    """The same of the networks, which are made here."""
+    subprocess.run([sys.executable, '-B', os.path.join(ROOT, 'bench', 'make_models.py'), args.work,
+                    *NETWORKS], check=True, stdout=subprocess.DEVNULL)
+    for name, runs in NETWORKS.items():
+        path = os.path.join(args.work, name + '.onnx')
+        yield f'network/{name}', path, [[f'--dim={d}' for d in dims] for dims in runs], None
+
+
+def check(args, name, path, runs, text):
     """(name, what became of it, details, AIR file)"""
-    stem = os.path.join(args.work, name.replace('/', '_'))
-    with open(stem + '.tir', 'w', encoding='utf-8') as f:
-        f.write(text)
+    if text is not None:
+        with open(path, 'w', encoding='utf-8') as f:
+            f.write(text)
+    air = os.path.splitext(path)[0] + '.air'
     chip = '--soc-version=' + args.soc
-    p = guard.run([args.tailor, 'convert', stem + '.tir', '-q', '-o', stem + '.air', chip],
+    p = guard.run([args.tailor, 'convert', path, '-q', '-o', air, chip],
                   capture_output=True, text=True)
     if p.returncode:
         return name, FORMLESS if p.returncode == UNMAPPED else WRONG, told(p), None
-    for run in range(len(SIZES)):
-        dims = dims_of(text, run)
-        p = guard.run([args.tailor, 'verify', stem + '.tir', '--npu', chip, '--rtol=1e-4',
+    for dims in runs:
+        p = guard.run([args.tailor, 'verify', path, '--npu', chip, '--rtol=1e-4',
                        '--atol=1e-5', '--threads=1', *dims], capture_output=True, text=True)
         if p.returncode:
             return name, WRONG, f'{told(p)} {" ".join(dims)}', None
-    return name, HOLDS, '', stem + '.air'
+    return name, HOLDS, '', air
 
 
 def refused(files):
@@ -116,9 +139,10 @@ def main():
     p.add_argument('--sample', type=int, default=1, help='every Nth case')
     p.add_argument('--table', help='write what became of each case to this file')
     args = p.parse_args()
-    cases = [c for c in open_cases.cases() if not args.only or args.only in c[0]][::args.sample]
     with tempfile.TemporaryDirectory(prefix='tailor-open-') as args.work, \
             concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        cases = [*networks(args), *graphs(args)]
+        cases = [c for c in cases if not args.only or args.only in c[0]][::args.sample]
         rows = list(pool.map(lambda c: check(args, *c), cases))
         bad = refused([row[3] for row in rows if row[3]])
     found = [(name, WRONG, 'air_check: ' + bad[air]) if air in bad else (name, what, detail)
@@ -130,7 +154,7 @@ def main():
     for problem in problems:
         print('FAIL ' + problem)
     counts = collections.Counter(what for _, what, _ in found)
-    print(f'{len(cases)} graphs with open sizes; ' +
+    print(f'{len(cases)} graphs and networks with open sizes; ' +
           ', '.join(f'{what} {n}' for what, n in sorted(counts.items())))
     print(f'{passed} passed, {len(problems)} failed, {listed} skipped')
     return 1 if problems else 0
