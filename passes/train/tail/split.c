@@ -7,6 +7,7 @@
 #include "ir/ops_gen.h"
 #include "passes/edit/values.h"
 #include "passes/train/tail/groups.h"
+#include "passes/train/update/math.h"
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
@@ -156,20 +157,6 @@ uint32_t tl_tail_split_checks(tl_tail *t) {
 /* ---- optimizers of ai.onnx.preview.training -------------------------------------------------- */
 
 enum { SHARED = 2, GRADIENTS = 1 }; /* rate and count; weights, gradients, states */
-
-static const struct {
-  tl_op_id op;
-  uint32_t kinds;
-} optimizers[] = {{TL_OP_ai_onnx_preview_training_Adagrad, 3},
-                  {TL_OP_ai_onnx_preview_training_Adam, 4},
-                  {TL_OP_ai_onnx_preview_training_Momentum, 3}};
-
-static uint32_t kinds_of(tl_op_id op) {
-  for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++)
-    if (optimizers[i].op == op)
-      return optimizers[i].kinds;
-  return 0;
-}
 
 /* Writes the members of group k and returns their number. */
 static uint32_t members(const division *d, uint32_t k, uint32_t *out) {
@@ -384,10 +371,7 @@ static bool split_adamw(tl_tail *t, tl_node_id n) {
 }
 
 static bool has_lists(const tl_module *m) {
-  bool any = tl_module_had_op(m, TL_OP_com_microsoft_AdamWOptimizer);
-  for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++)
-    any = any || tl_module_had_op(m, optimizers[i].op);
-  return any;
+  return tl_module_had_op(m, TL_OP_com_microsoft_AdamWOptimizer) || tl_update_had_kinds(m);
 }
 
 uint32_t tl_tail_split_updates(tl_tail *t) {
@@ -398,8 +382,8 @@ uint32_t tl_tail_split_updates(tl_tail *t) {
     tl_op_id op = tl_node_get(t->m, k)->op;
     if (k >= t->n_ids || t->retired[k] || t->no_memory)
       continue;
-    if (kinds_of(op))
-      n += split_preview(t, k, kinds_of(op));
+    if (tl_update_kinds(op))
+      n += split_preview(t, k, tl_update_kinds(op));
     else if (op == TL_OP_com_microsoft_AdamWOptimizer)
       n += split_adamw(t, k);
   }

@@ -157,6 +157,18 @@ const tl_update_formula *tl_update_formula_of(tl_op_id o) {
   return NULL;
 }
 
+uint32_t tl_update_kinds(tl_op_id op) {
+  const tl_update_formula *f = tl_update_formula_of(op);
+  return f && !f->sequences ? f->kinds : 0;
+}
+
+bool tl_update_had_kinds(const tl_module *m) {
+  bool any = false;
+  for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++)
+    any = any || (!formulas[i].sequences && tl_module_had_op(m, formulas[i].op));
+  return any;
+}
+
 /* ---- the tensors of a node ------------------------------------------------------------------- */
 
 static bool is_one_number(const tl_module *m, tl_value_id v) {

@@ -26,6 +26,12 @@ typedef struct tl_update_formula {
 /* Returns the formula of an op, NULL if there is none. */
 const tl_update_formula *tl_update_formula_of(tl_op_id op);
 
+/* Returns how many kinds of tensors an op takes whose operands are rate, count, then all tensors of
+ * each kind: Adagrad, Adam and Momentum. 0: another op. */
+uint32_t tl_update_kinds(tl_op_id op);
+/* Returns true if the module had an op of which tl_update_kinds knows. */
+bool tl_update_had_kinds(const tl_module *m);
+
 /* One update op: its tensors, and what they share, as numbers of the tensors' dtype. */
 struct tl_update_math {
   const tl_update_formula *f;

@@ -8,31 +8,17 @@
  *            operands that do not fit its results.
  * Cost:      O(nodes + operands of what is split).
  * Tests:     tests/golden/split-optimizers/ */
-#include "ir/ops_gen.h"
 #include "passes/edit/maker.h"
 #include "passes/edit/passes.h"
 #include "passes/edit/values.h"
+#include "passes/train/update/math.h"
 
 enum { SHARED = 2, MAX_KINDS = 4 }; /* rate and count; weights, gradients, at most two states */
-
-static const struct {
-  tl_op_id op;
-  uint32_t kinds; /* groups of operands; results have one less, as gradients have no successor */
-} optimizers[] = {{TL_OP_ai_onnx_preview_training_Adagrad, 3},
-                  {TL_OP_ai_onnx_preview_training_Adam, 4},
-                  {TL_OP_ai_onnx_preview_training_Momentum, 3}};
-
-static uint32_t kinds_of(tl_op_id op) {
-  for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++)
-    if (optimizers[i].op == op)
-      return optimizers[i].kinds;
-  return 0;
-}
 
 /* Returns the number of tensors of a node that can be split, else 0. */
 static uint32_t tensors_of(const tl_module *m, tl_node_id n, const tl_pinned *pinned) {
   const tl_node *node = tl_node_get(m, n);
-  uint32_t kinds = kinds_of(node->op);
+  uint32_t kinds = tl_update_kinds(node->op);
   if (!kinds || node->n_operands < SHARED + 2 * kinds || node->control_in || node->control_out ||
       (node->n_operands - SHARED) % kinds)
     return 0;
@@ -62,7 +48,7 @@ static void make_step(tl_maker *k, uint32_t i, uint32_t tensors) {
   tl_module *m = k->m;
   tl_node_id n = k->like;
   const tl_node *node = tl_node_get(m, n);
-  uint32_t kinds = kinds_of(node->op), old = node->results;
+  uint32_t kinds = tl_update_kinds(node->op), old = node->results;
   tl_value_id operands[SHARED + MAX_KINDS] = {tl_operand(m, n, 0), tl_operand(m, n, 1)};
   tl_node_spec spec = {.op = node->op,
                        .name = node->name,
