@@ -38,6 +38,7 @@ static tl_status kernel_dim(tl_infer *ctx, const tl_window *w, uint32_t weight, 
   return TL_OK;
 }
 
+/* Reads the attribute group, which must be positive: it is divided by. */
 static tl_status read_group(tl_infer *ctx, int64_t *group) {
   *group = tl_node_attr_int(ctx->m, ctx->node, TL_SYM_group, 1);
   if (*group < 1)
@@ -45,7 +46,8 @@ static tl_status read_group(tl_infer *ctx, int64_t *group) {
   return TL_OK;
 }
 
-/* The weight has the channels of one group. */
+/* Checks channels, as far as they are known: the weight [M, C/group, ...] has the input channels of
+ * one group, and M is a multiple of the groups. */
 static tl_status check_channels(tl_infer *ctx, const conv_form *f) {
   int64_t group;
   TL_TRY(read_group(ctx, &group));
@@ -61,6 +63,8 @@ static tl_status check_channels(tl_infer *ctx, const conv_form *f) {
   return TL_OK;
 }
 
+/* Infers a convolution: batch of the data, output channels of the weight, spatial dims of the
+ * window. */
 static tl_status conv(tl_infer *ctx, conv_form f, tl_dtype dtype) {
   tl_dim dims[TL_MAX_RANK];
   tl_window w;
@@ -131,7 +135,8 @@ static tl_status spatial_list(tl_infer *ctx, tl_symbol name, uint32_t n, tl_int_
   return TL_OK;
 }
 
-/* output_shape, when it is given, decides; pads follow from it. */
+/* Infers the spatial dims of ConvTranspose. output_shape decides if it is given; the pads follow
+ * from it. */
 static tl_status transposed_spatial(tl_infer *ctx, int rank, tl_dim *dims) {
   uint32_t n = (uint32_t)rank - 2;
   tl_int_list shape;

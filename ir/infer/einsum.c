@@ -6,7 +6,7 @@
 #include "ir/infer/infer_gen.h"
 #include "ir/ops_gen.h"
 
-enum { N_LABELS = 128 };
+enum { N_LABELS = 128 }; /* labels are letters of ASCII */
 
 /* What the left side says about labels. */
 typedef struct einsum {
@@ -26,6 +26,7 @@ typedef struct term {
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
+/* Reads one term: letters, blanks, and at most one ellipsis. */
 static tl_status read_term(tl_infer *ctx, tl_sv text, term *t) {
   t->n = 0;
   t->wide_at = -1;
@@ -47,7 +48,7 @@ static tl_status read_term(tl_infer *ctx, tl_sv text, term *t) {
   return TL_OK;
 }
 
-/* All axes of one label have one size, or 1, which is stretched to it. */
+/* Adds an axis of a label. All axes of a label have one size, or 1, which is stretched to it. */
 static tl_status add_axis(tl_infer *ctx, einsum *e, char letter, tl_dim d) {
   tl_dim *size = &e->size[(unsigned char)letter];
   if (e->times[(unsigned char)letter]++ == 0 || *size == 1) {
@@ -61,7 +62,8 @@ static tl_status add_axis(tl_infer *ctx, einsum *e, char letter, tl_dim d) {
   return TL_OK;
 }
 
-/* The n axes under an operand's ellipsis; n < 0: nobody knows. */
+/* Adds the n axes under an operand's ellipsis, which broadcast with those of the others. n < 0:
+ * their number is unknown. */
 static tl_status add_ellipsis(tl_infer *ctx, einsum *e, int n, const tl_dim *dims) {
   tl_dim merged[TL_MAX_RANK];
   e->has_wide = true;
@@ -76,6 +78,8 @@ static tl_status add_ellipsis(tl_infer *ctx, einsum *e, int n, const tl_dim *dim
   return TL_OK;
 }
 
+/* Adds the axes of an operand: letters before the ellipsis count from the left, those behind it
+ * from the right. */
 static tl_status add_operand(tl_infer *ctx, einsum *e, uint32_t operand, const term *t) {
   int rank = tl_infer_rank(ctx, operand);
   const tl_dim *dims = tl_infer_dims(ctx, operand);
@@ -107,7 +111,7 @@ static tl_sv cut_arrow(tl_sv equation, tl_sv *right, bool *explicit_result) {
   return equation;
 }
 
-/* Each operand has one term. */
+/* Reads the left side of the equation, which has one term for each operand. */
 static tl_status read_left(tl_infer *ctx, einsum *e, tl_sv left) {
   uint32_t n = tl_infer_n_operands(ctx);
   uint32_t operand = 0;
@@ -134,6 +138,7 @@ static void implicit_result(const einsum *e, term *t) {
       t->letters[t->n++] = (char)c;
 }
 
+/* States the result: the sizes of its labels, with the axes of the ellipsis at its place. */
 static tl_status set_result(tl_infer *ctx, const einsum *e, const term *t) {
   tl_dim dims[TL_MAX_RANK];
   int n = 0;

@@ -16,7 +16,8 @@ static tl_status pooled_dims(tl_infer *ctx, int rank, int first, tl_dim *dims) {
   return TL_OK;
 }
 
-/* Result 1, where a node has it, is the indices of the maxima. */
+/* Infers pooling: result 0, and the indices of the maxima, if the node has them as result 1.
+ * Without the rank of the data, kernel_shape tells it. */
 static tl_status pool(tl_infer *ctx, bool channels_last) {
   tl_dim dims[TL_MAX_RANK];
   TL_TRY(tl_infer_check_rank(ctx, 0, 2, TL_MAX_RANK));
@@ -47,7 +48,7 @@ tl_status tl_infer_qlinear_pool(tl_infer *ctx, uint32_t node) {
   return pool(ctx, tl_node_attr_int(ctx->m, node, TL_SYM_channels_last, 0) != 0);
 }
 
-/* Spatial dims become 1. */
+/* Global pooling: all spatial dims become 1. */
 tl_status tl_infer_global_pool(tl_infer *ctx, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   TL_TRY(tl_infer_check_rank(ctx, 0, 2, TL_MAX_RANK));

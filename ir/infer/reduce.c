@@ -33,6 +33,7 @@ static tl_status set_partly_reduced(tl_infer *ctx, bool keep) {
   return tl_infer_set(ctx, 0, tl_infer_dtype(ctx, 0), rank, dims);
 }
 
+/* Computes a op b for known elements; false on overflow, or if the op is not folded. */
 static bool fold_ints(tl_op_id op, int64_t a, int64_t b, int64_t *out) {
   switch (op) {
   case TL_OP_ReduceProd: return !__builtin_mul_overflow(a, b, out);
@@ -74,11 +75,14 @@ static tl_status reduce_elems(tl_infer *ctx) {
   return tl_infer_set_elems(ctx, 0, &e, 1);
 }
 
+/* Returns true for reductions whose elements are tracked: those that models apply to shapes. */
 static bool folds(tl_op_id op) {
   return op == TL_OP_ReduceProd || op == TL_OP_ReduceSum || op == TL_OP_ReduceMax ||
          op == TL_OP_ReduceMin;
 }
 
+/* Absent or empty axes mean all axes, or none with noop_with_empty_axes. If all are reduced without
+ * keepdims the result has rank 0, even of an unknown rank. */
 tl_status tl_infer_reduce(tl_infer *ctx, uint32_t node) {
   bool reduced[TL_MAX_RANK] = {false};
   tl_int_list axes = {NULL, 0};

@@ -8,7 +8,7 @@ static tl_type_id operand_type(tl_infer *ctx, uint32_t i) {
   return tl_value_type(ctx->m, tl_operand(ctx->m, ctx->node, i));
 }
 
-/* Gives the element type of a sequence operand; nothing when its type is unknown. */
+/* Gives the element type of a sequence operand; TL_NO_TYPE if its type is unknown. */
 static tl_status sequence_element(tl_infer *ctx, uint32_t i, tl_type_id *out) {
   const tl_type *t = tl_infer_operand(ctx, i);
   *out = t->kind == TL_KIND_SEQUENCE ? t->element : TL_NO_TYPE;
@@ -67,6 +67,7 @@ static tl_status put_sequence(tl_infer *ctx, tl_type_id element) {
   return tl_infer_set_type(ctx, 0, type);
 }
 
+/* The elements of a sequence have one type, the join of all operands. */
 tl_status tl_infer_sequence_construct(tl_infer *ctx, uint32_t node) {
   uint32_t n = tl_infer_n_operands(ctx);
   tl_type_id element = operand_type(ctx, 0);
@@ -108,7 +109,7 @@ tl_status tl_infer_sequence_erase(tl_infer *ctx, uint32_t node) {
 static tl_dim part_at(tl_infer *ctx, tl_node_id split, tl_dim whole, int64_t position) {
   tl_node_id here = ctx->node;
   tl_dim length = TL_DIM_UNKNOWN;
-  ctx->node = split; /* operands are read of the current node */
+  ctx->node = split; /* the readers of operands take the current node; it is put back below */
   tl_partial parts = {0};
   if (tl_infer_has(ctx, 1))
     parts = tl_infer_elems(ctx, 1);
@@ -161,6 +162,7 @@ tl_status tl_infer_sequence_at(tl_infer *ctx, uint32_t node) {
                              : tl_infer_set_type(ctx, 0, element);
 }
 
+/* The length is known if the list is made right here. */
 tl_status tl_infer_sequence_length(tl_infer *ctx, uint32_t node) {
   tl_type_id element;
   (void)node;
@@ -189,7 +191,7 @@ static tl_status part_length(tl_infer *ctx, tl_dim whole, tl_dim *out) {
   }
   if (split.at[0].kind == TL_ELEM_INT && split.at[0].value < 1)
     return tl_infer_fail(ctx, "split is %lld, expected at least 1", (long long)split.at[0].value);
-  /* one number: equal chunks, but the last one may be shorter */
+  /* One number: equal chunks, of which the last may be shorter. */
   if (first > 0 && whole >= 0 && whole % first == 0)
     *out = first;
   return TL_OK;
@@ -275,7 +277,8 @@ tl_status tl_infer_optional(tl_infer *ctx, uint32_t node) {
   return tl_infer_set_type(ctx, 0, type);
 }
 
-/* OptionalGetElement passes on what is no optional. */
+/* OptionalGetElement: an operand that is no optional is passed on, as ONNX allows since opset
+ * 18. */
 tl_status tl_infer_optional_get(tl_infer *ctx, uint32_t node) {
   const tl_type *t = tl_infer_operand(ctx, 0);
   (void)node;

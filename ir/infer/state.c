@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shorthands of shape functions. */
+/* Shorthands of shape functions: reading operands, checking, stating results, joining types. */
 #include "ir/infer/state.h"
 
-enum { MAX_TYPE_DEPTH = 16 };
+enum { MAX_TYPE_DEPTH = 16 }; /* nesting of sequences and optionals that is compared */
 
 tl_dim tl_infer_dim(tl_infer *ctx, uint32_t i, int axis) {
   int rank = tl_infer_rank(ctx, i);
@@ -13,7 +13,7 @@ tl_dim tl_infer_dim(tl_infer *ctx, uint32_t i, int axis) {
   return axis >= 0 && axis < rank ? tl_infer_dims(ctx, i)[axis] : TL_DIM_UNKNOWN;
 }
 
-/* An unknown rank passes: the run will tell. */
+/* An unknown rank passes: whether it fits is only known at run time. */
 tl_status tl_infer_check_rank(tl_infer *ctx, uint32_t i, int min, int max) {
   int rank = tl_infer_rank(ctx, i);
   if (rank == TL_RANK_UNKNOWN || (rank >= min && rank <= max))
@@ -25,6 +25,7 @@ tl_status tl_infer_check_rank(tl_infer *ctx, uint32_t i, int min, int max) {
   return tl_infer_fail(ctx, "operand %u has rank %d, expected %d to %d", i, rank, min, max);
 }
 
+/* Only static dims can differ for certain: unknown dims and symbols are negative and pass. */
 tl_status tl_infer_check_dim(tl_infer *ctx, const char *what, tl_dim a, tl_dim b) {
   if (a < 0 || b < 0 || a == b)
     return TL_OK;
@@ -69,7 +70,8 @@ tl_status tl_infer_attr_dtype(tl_infer *ctx, tl_symbol name, tl_dtype fallback, 
   return TL_OK;
 }
 
-/* The most negative number has no positive counterpart. */
+/* Subtracts -c for a negative c. INT64_MIN has no positive counterpart, so that INT64_MAX stands
+ * for it. */
 tl_dim tl_dim_offset(tl_module *m, tl_dim d, int64_t c) {
   return c >= 0 ? tl_dim_add(m, d, c) : tl_dim_sub(m, d, c == INT64_MIN ? INT64_MAX : -c);
 }
@@ -81,7 +83,7 @@ tl_status tl_infer_container(tl_infer *ctx, tl_type_kind kind, tl_type_id elemen
   return *out == TL_NO_TYPE ? TL_NO_MEMORY : TL_OK;
 }
 
-/* Names both types in the message. */
+/* Reports that something would have two types, and names both. */
 static tl_status fail_join(tl_infer *ctx, const char *what, tl_type_id a, tl_type_id b) {
   tl_buf text;
   tl_buf_init(&text);
@@ -94,7 +96,8 @@ static tl_status fail_join(tl_infer *ctx, const char *what, tl_type_id a, tl_typ
   return status;
 }
 
-/* A dtype that only one of them knows is kept. */
+/* Joins two tensor types: what both say stays, what they say differently becomes unknown. A dtype
+ * that only one of them knows is kept. */
 static tl_status join_tensors(tl_infer *ctx, const tl_type *a, const tl_type *b, tl_type_id *out) {
   tl_dim dims[TL_MAX_RANK];
   tl_type t = *a;
@@ -107,12 +110,13 @@ static tl_status join_tensors(tl_infer *ctx, const tl_type *a, const tl_type *b,
   return *out == TL_NO_TYPE ? TL_NO_MEMORY : TL_OK;
 }
 
-/* An unknown dtype fits any. */
+/* Returns true if the dtypes agree; an unknown one agrees with any. */
 static bool same_dtype(const tl_type *a, const tl_type *b) {
   return a->dtype == b->dtype || a->dtype == TL_DTYPE_NONE || b->dtype == TL_DTYPE_NONE;
 }
 
-/* Recursion into elements ends at MAX_TYPE_DEPTH with an unknown type. */
+/* Joins two types; an unknown one makes the result unknown. The recursion into elements ends at
+ * MAX_TYPE_DEPTH with an unknown type. */
 static tl_status join_types(tl_infer *ctx, const char *what, tl_type_id ia, tl_type_id ib,
                             int depth, tl_type_id *out) {
   *out = ia == ib ? ia : TL_NO_TYPE;
