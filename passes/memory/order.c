@@ -2,7 +2,6 @@
 /* Finds orders of a graph's nodes that need little memory. Two list schedulers make candidates: a
  * greedy one after Warren's instruction scheduling, and one that goes depth first, as Sethi and
  * Ullman number expressions. Neither is always better, so parts of the graph choose. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "passes/memory/flow.h"
@@ -123,36 +122,10 @@ static bool make_greedy(const tl_flow *f, tl_arena *a, uint32_t *order) {
 
 /* ---- depth first ----------------------------------------------------------------------------- */
 
-/* What a node and all that it needs make, each path counted: how heavy its part of the graph is. */
-typedef struct weight {
-  uint64_t bytes;
-  uint32_t node;
-} weight;
-
-static int heavy_first(const void *a, const void *b) {
-  const weight *x = a, *y = b;
-  if (x->bytes != y->bytes)
-    return x->bytes > y->bytes ? -1 : 1;
-  return x->node < y->node ? -1 : 1;
-}
-
-static void weigh(const tl_flow *f, weight *w) {
-  for (uint32_t i = 0; i < f->n_nodes; i++) {
-    const tl_flow_node *n = &f->nodes[i];
-    w[i] = (weight){n->work, i};
-    for (uint32_t k = 0; k < n->n_results; k++)
-      w[i].bytes += f->buffers[n->first_result + k].bytes;
-    for (uint32_t k = 0; k < n->n_before; k++) {
-      uint64_t sum = w[i].bytes + w[f->before[n->first_before + k]].bytes;
-      w[i].bytes = sum < UINT64_MAX / 4 ? sum : UINT64_MAX / 4;
-    }
-  }
-}
-
 /* The state of the depth-first scheduler. */
 typedef struct diver {
   const tl_flow *f;
-  weight *weights;
+  uint64_t *weight; /* by node: bytes that it and all that it needs make, each path counted */
   uint32_t *before; /* as in the flow, heavy ones first */
   uint32_t *next;   /* by node: how many of `before` were looked at */
   bool *seen;
@@ -160,19 +133,51 @@ typedef struct diver {
   uint32_t n_order;
 } diver;
 
-/* Lists what each node waits for, the heaviest first. */
-static void sort_before(diver *d) {
+static void weigh(diver *d) {
   const tl_flow *f = d->f;
-  qsort(d->weights, f->n_nodes, sizeof *d->weights, heavy_first);
   for (uint32_t i = 0; i < f->n_nodes; i++) {
-    uint32_t from = d->weights[i].node;
-    const tl_flow_node *n = &f->nodes[from];
-    for (uint32_t k = n->first_after; k < n->first_after + n->n_after; k++) {
-      uint32_t to = f->after[k];
-      d->before[f->nodes[to].first_before + d->next[to]++] = from;
+    const tl_flow_node *n = &f->nodes[i];
+    uint64_t bytes = n->work;
+    for (uint32_t k = 0; k < n->n_results; k++)
+      bytes += f->buffers[n->first_result + k].bytes;
+    for (uint32_t k = 0; k < n->n_before; k++) {
+      bytes += d->weight[f->before[n->first_before + k]];
+      bytes = bytes < UINT64_MAX / 4 ? bytes : UINT64_MAX / 4;
     }
+    d->weight[i] = bytes;
   }
-  memset(d->next, 0, f->n_nodes * sizeof *d->next);
+}
+
+/* Returns true if a goes before b: the heavier one, of two the one that stands first. */
+static bool is_heavier(const diver *d, uint32_t a, uint32_t b) {
+  return d->weight[a] != d->weight[b] ? d->weight[a] > d->weight[b] : a < b;
+}
+
+/* Restores the heap below i, whose lightest node is on top. */
+static void sift_down(const diver *d, uint32_t *at, uint32_t n, uint32_t i) {
+  uint32_t moved = at[i];
+  for (uint32_t child = 2 * i + 1; child < n; child = 2 * i + 1) {
+    if (child + 1 < n && is_heavier(d, at[child], at[child + 1]))
+      child++;
+    if (!is_heavier(d, moved, at[child]))
+      break;
+    at[i] = at[child];
+    i = child;
+  }
+  at[i] = moved;
+}
+
+/* Sorts a list of nodes, heavy ones first. Most lists have two or three; heapsort keeps a node with
+ * many operands cheap. */
+static void sort_nodes(const diver *d, uint32_t *at, uint32_t n) {
+  for (uint32_t i = n / 2; i-- > 0;)
+    sift_down(d, at, n, i);
+  while (n > 1) {
+    uint32_t lightest = at[0];
+    at[0] = at[--n];
+    at[n] = lightest;
+    sift_down(d, at, n, 0);
+  }
 }
 
 static void dive(diver *d, uint32_t root, uint32_t *order) {
@@ -202,15 +207,18 @@ static bool make_deep(const tl_flow *f, tl_arena *a, uint32_t *order) {
   diver d = {.f = f};
   uint32_t n_before =
       f->n_nodes ? f->nodes[f->n_nodes - 1].first_before + f->nodes[f->n_nodes - 1].n_before : 0;
-  d.weights = tl_arena_calloc(a, f->n_nodes, sizeof *d.weights);
+  d.weight = tl_arena_calloc(a, f->n_nodes, sizeof *d.weight);
   d.before = tl_arena_calloc(a, n_before, sizeof *d.before);
   d.next = tl_arena_calloc(a, f->n_nodes, sizeof *d.next);
   d.seen = tl_arena_calloc(a, f->n_nodes, sizeof *d.seen);
   d.stack = tl_arena_calloc(a, f->n_nodes, sizeof *d.stack);
-  if (!d.weights || !d.before || !d.next || !d.seen || !d.stack)
+  if (!d.weight || !d.before || !d.next || !d.seen || !d.stack)
     return false;
-  weigh(f, d.weights);
-  sort_before(&d);
+  weigh(&d);
+  if (n_before)
+    memcpy(d.before, f->before, n_before * sizeof *d.before);
+  for (uint32_t i = 0; i < f->n_nodes; i++)
+    sort_nodes(&d, d.before + f->nodes[i].first_before, f->nodes[i].n_before);
   for (uint32_t i = 0; i < f->n_nodes; i++)
     if (f->nodes[i].n_after == 0)
       dive(&d, i, order);
