@@ -467,6 +467,12 @@ class Tests:
         """nodes after clean-up, against ONNX Runtime and OnnxSlim"""
         return self.against_ort('nodes.py')
 
+    def sandwiches(self):
+        """ops between Transposes: nodes and numbers against ONNX Runtime"""
+        findings = os.path.join(ROOT, '..', 'shared', 'findings', 'fusion', 'nhwc')
+        there = ['--findings', findings] if os.path.isdir(findings) else []
+        return self.against_ort('sandwiches.py', *there)
+
     def emulation(self):
         """--emulate f16 against nodes in f16 in ONNX Runtime, every eighth"""
         return self.against_ort('emulate.py', '--every', '8')

@@ -10,6 +10,7 @@
 typedef struct tl_engine_state {
   tl_ruleset *sets[4]; /* owned; NULL: not loaded yet */
   bool unfused;        /* the pass graph-fusion ran and changed nothing */
+  bool turned;         /* the pass sink-transposes changed something */
 } tl_engine_state;
 
 /* Returns in *out the set with the rules of a kind, for the module of the running pipeline:
