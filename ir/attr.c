@@ -6,13 +6,17 @@
 
 const char *tl_attr_kind_name(tl_attr_kind kind) {
   static const char *const names[TL_N_ATTR_KINDS] = {
-      [TL_ATTR_NONE] = "none",     [TL_ATTR_INT] = "int",           [TL_ATTR_FLOAT] = "float",
-      [TL_ATTR_STRING] = "string", [TL_ATTR_TENSOR] = "tensor",     [TL_ATTR_GRAPH] = "graph",
-      [TL_ATTR_TYPE] = "type",     [TL_ATTR_SPARSE] = "sparse",     [TL_ATTR_INTS] = "ints",
-      [TL_ATTR_FLOATS] = "floats", [TL_ATTR_STRINGS] = "strings",   [TL_ATTR_TENSORS] = "tensors",
-      [TL_ATTR_GRAPHS] = "graphs", [TL_ATTR_TYPES] = "types",       [TL_ATTR_SPARSES] = "sparses",
-      [TL_ATTR_BOOL] = "bool",     [TL_ATTR_DTYPE] = "dtype",       [TL_ATTR_BOOLS] = "bools",
-      [TL_ATTR_DTYPES] = "dtypes", [TL_ATTR_INT_LISTS] = "intlists"};
+      [TL_ATTR_NONE] = "none",       [TL_ATTR_INT] = "int",
+      [TL_ATTR_FLOAT] = "float",     [TL_ATTR_STRING] = "string",
+      [TL_ATTR_TENSOR] = "tensor",   [TL_ATTR_GRAPH] = "graph",
+      [TL_ATTR_TYPE] = "type",       [TL_ATTR_SPARSE] = "sparse",
+      [TL_ATTR_INTS] = "ints",       [TL_ATTR_FLOATS] = "floats",
+      [TL_ATTR_STRINGS] = "strings", [TL_ATTR_TENSORS] = "tensors",
+      [TL_ATTR_GRAPHS] = "graphs",   [TL_ATTR_TYPES] = "types",
+      [TL_ATTR_SPARSES] = "sparses", [TL_ATTR_BOOL] = "bool",
+      [TL_ATTR_DTYPE] = "dtype",     [TL_ATTR_BOOLS] = "bools",
+      [TL_ATTR_DTYPES] = "dtypes",   [TL_ATTR_INT_LISTS] = "intlists",
+      [TL_ATTR_CARRIED] = "carried"};
   return names[kind];
 }
 
@@ -76,6 +80,7 @@ bool tl_attr_equal(const tl_module *m, const tl_attr *a, const tl_attr *b) {
   case TL_ATTR_FLOAT: return memcmp(&a->u.f, &b->u.f, sizeof a->u.f) == 0;
   case TL_ATTR_STRING:
   case TL_ATTR_SPARSE:
+  case TL_ATTR_CARRIED:
   case TL_ATTR_GRAPH:
   case TL_ATTR_TYPE: return a->u.s == b->u.s;
   case TL_ATTR_TENSOR:

@@ -28,6 +28,7 @@ typedef enum tl_attr_kind {
   /* NPU only */
   TL_ATTR_BOOL,
   TL_ATTR_DTYPE,     /* a tl_dtype in u.i */
+  TL_ATTR_CARRIED,   /* a value of AIR that no other kind holds: its AttrDef, as bytes */
   TL_ATTR_BOOLS,     /* u.is, 0 or 1 */
   TL_ATTR_DTYPES,    /* u.is */
   TL_ATTR_INT_LISTS, /* u.lists */
@@ -48,7 +49,7 @@ typedef struct tl_attr {
   union {
     int64_t i;
     float f;
-    tl_symbol s; /* STRING, SPARSE */
+    tl_symbol s; /* STRING, SPARSE, CARRIED */
     tl_tensor_id t;
     tl_graph_id g;
     tl_type_id type;

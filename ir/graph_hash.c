@@ -44,7 +44,8 @@ static uint64_t hash_attr(const tl_module *m, const tl_attr *a) {
   case TL_ATTR_DTYPE: return tl_hash_mix(h, (uint64_t)a->u.i);
   case TL_ATTR_FLOAT: return tl_hash_bytes(&a->u.f, sizeof a->u.f, h);
   case TL_ATTR_STRING:
-  case TL_ATTR_SPARSE: return tl_hash_mix(h, hash_sv(tl_sym(m, a->u.s)));
+  case TL_ATTR_SPARSE:
+  case TL_ATTR_CARRIED: return tl_hash_mix(h, hash_sv(tl_sym(m, a->u.s)));
   case TL_ATTR_TENSOR: return tl_hash_mix(h, hash_tensor(m, a->u.t));
   case TL_ATTR_INTS:
   case TL_ATTR_BOOLS:

@@ -44,6 +44,10 @@ bool tl_node_put_mark(tl_module *m, tl_node_id n, const char *key);
 #define TL_NOTE_RECORD "tailor.event_record"
 #define TL_NOTE_WAIT "tailor.event_wait"
 
+/* Prefix of keys of a module's metadata: an attribute of the model in AIR; the value is its
+ * AttrDef, as bytes. */
+#define TL_AIR_METADATA "air."
+
 /* Control edges in ONNX: names of the nodes that run before, commas between them, and the origin of
  * each. */
 #define TL_NOTE_CONTROL "tailor.ctrl_in"

@@ -367,6 +367,12 @@ class Tests:
         return counted([PYTHON, 'tests/reader/run.py', '--tailor', self.tool('asan'),
                         *(['--ort', ort] if there else [])])
 
+    def air_round_trip(self):
+        """models as AIR files: read and written again with the same bytes, and run with the numbers
+        of the model (every 6th)"""
+        return counted([PYTHON, 'tests/air/round_trip.py', '--tailor', self.tool('gcc'),
+                        '--every', '6', '--verify', '3'])
+
     def op_dtypes(self):
         """dtypes of the op table against those of ONNX"""
         return counted([PYTHON, 'tests/reader/dtypes.py'])

@@ -75,6 +75,11 @@ static void encode_attr(tl_air *a, const tl_attr *attr) {
   case TL_ATTR_DTYPE: tl_encode_int(b, TL_ATTRDEF_DT, internal_dtype(attr->u.i)); break;
   case TL_ATTR_TENSOR: encode_tensor(a, tl_tensor_get(a->m, attr->u.t), TL_GE_ND, true); break;
   case TL_ATTR_INT_LISTS: encode_int_lists(b, attr); break;
+  case TL_ATTR_CARRIED: {
+    tl_sv bytes = tl_sym(a->m, attr->u.s);
+    tl_encode_raw(b, bytes.p, bytes.n);
+    break;
+  }
   default: encode_list(a, attr); break;
   }
 }

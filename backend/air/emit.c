@@ -5,6 +5,7 @@
 #include "backend/air/air.h"
 #include "backend/air/emit.h"
 #include "backend/data.h"
+#include "ir/marks.h"
 #include "support/pages.h"
 
 TL_VEC(size_vec, uint64_t);
@@ -126,23 +127,58 @@ static void model_head(tl_air *a) {
   tl_encode_bytes(&a->buf, TL_MODEL_NAME, name);
 }
 
-/* Encodes the options for the device compiler as attributes, sorted by key. The sort is stable, and
- * of equal keys only the last is written, so the option given last counts. */
+/* An attribute of the model. */
+typedef struct model_entry {
+  tl_sv key;
+  tl_sv value;
+  bool encoded; /* value is an AttrDef, else a string */
+} model_entry;
+
+/* Inserts an entry by its key; of equal keys the last one counts. */
+static void put_entry(model_entry *sorted, uint32_t *n, model_entry e) {
+  uint32_t k = *n;
+  for (; k && tl_sv_compare(sorted[k - 1].key, e.key) >= 0; k--)
+    if (tl_sv_eq(sorted[k - 1].key, e.key)) {
+      sorted[k - 1] = e;
+      return;
+    }
+  memmove(sorted + k + 1, sorted + k, (*n - k) * sizeof *sorted);
+  sorted[k] = e;
+  ++*n;
+}
+
+/* Encodes the attributes of the model, sorted by key: those that an AIR file had which was read,
+ * then the options for the device compiler, of which the one given last counts. */
 static tl_status model_tail(tl_air *a) {
   const tl_options *o = a->options;
+  const tl_extra *extra = &a->m->extras.at[a->m->extra];
+  tl_sv prefix = TL_SV(TL_AIR_METADATA);
+  uint32_t n = 0;
   tl_encoder_clear(&a->buf);
-  const tl_carried_option **sorted = tl_arena_calloc(&a->arena, o->n_carried, sizeof *sorted);
+  model_entry *sorted =
+      tl_arena_calloc(&a->arena, (size_t)o->n_carried + extra->n_metadata + 1, sizeof *sorted);
   if (!sorted)
     return tl_air_no_memory(a);
-  for (uint32_t i = 0; i < o->n_carried; i++) {
-    uint32_t k = i;
-    for (; k && tl_sv_compare(sorted[k - 1]->key, o->carried[i].key) > 0; k--)
-      sorted[k] = sorted[k - 1];
-    sorted[k] = &o->carried[i];
+  for (uint32_t i = 0; i < extra->n_metadata; i++) {
+    tl_sv key = tl_sym(a->m, extra->metadata[i].key);
+    if (key.n > prefix.n && memcmp(key.p, prefix.p, prefix.n) == 0)
+      put_entry(sorted, &n,
+                (model_entry){{key.p + prefix.n, key.n - prefix.n},
+                              tl_sym(a->m, extra->metadata[i].value),
+                              true});
   }
   for (uint32_t i = 0; i < o->n_carried; i++)
-    if (i + 1 == o->n_carried || !tl_sv_eq(sorted[i]->key, sorted[i + 1]->key))
-      tl_air_string_entry(&a->buf, TL_MODEL_ATTR, sorted[i]->key, sorted[i]->value);
+    put_entry(sorted, &n, (model_entry){o->carried[i].key, o->carried[i].value, false});
+  for (uint32_t i = 0; i < n; i++) {
+    if (!sorted[i].encoded) {
+      tl_air_string_entry(&a->buf, TL_MODEL_ATTR, sorted[i].key, sorted[i].value);
+      continue;
+    }
+    size_t entry = tl_encode_open(&a->buf, TL_MODEL_ATTR);
+    tl_encode_bytes(&a->buf, 1, sorted[i].key);
+    tl_encode_bytes(&a->buf, 2, sorted[i].value);
+    tl_encode_close(&a->buf, entry);
+  }
   return a->buf.failed ? tl_air_no_memory(a) : TL_OK;
 }
 

@@ -112,6 +112,11 @@ tl_sv tl_air_name(tl_air_names *t, tl_sv prefix, tl_sv wish) {
   return t->text.failed ? (tl_sv){0} : claim(t);
 }
 
+bool tl_air_name_is_cut(tl_sv name) {
+  enum { HASH = 17 }; /* '_' and 16 digits */
+  return name.n == CUT_NAME + HASH && name.p[CUT_NAME] == '_';
+}
+
 /* Returns true if GE allows all characters of a name. */
 static bool is_plain(tl_sv s) {
   bool same = true;

@@ -38,5 +38,7 @@ uint32_t tl_air_name_ahead(const tl_air_names *t, tl_sv wish);
 /* Does as tl_air_name for a wish whose bytes outlive the table: if the wish itself is free and
  * legal, the result views it instead of a copy. hash: result of tl_air_name_ahead for the wish. */
 tl_sv tl_air_name_view(tl_air_names *t, tl_sv prefix, tl_sv wish, uint32_t hash);
+/* Returns true for a name of the length, and with the hash, that a long one has after the cut. */
+bool tl_air_name_is_cut(tl_sv name);
 
 #endif

@@ -83,7 +83,10 @@ static tl_status check_constant(const tl_air *a, tl_value_id v) {
 
 /* Makes a unique name of `wish`, which must live as long as the module. */
 static tl_status name_into(tl_air *a, tl_sv wish, uint32_t hash, tl_sv *out) {
-  *out = tl_air_name_view(&a->names, a->graph_prefix, wish, hash);
+  tl_sv prefix = a->graph_prefix;
+  if (prefix.n && wish.n > prefix.n && memcmp(wish.p, prefix.p, prefix.n) == 0)
+    prefix = TL_SV(""); /* of an AIR file that was read: the name has it */
+  *out = tl_air_name_view(&a->names, prefix, wish, hash);
   return out->p ? TL_OK : tl_air_no_memory(a);
 }
 

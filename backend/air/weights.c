@@ -100,8 +100,12 @@ static int by_hash(const void *p, const void *q) {
   return order ? order : (a->value > b->value) - (a->value < b->value);
 }
 
-/* Appends the content hash to the name of the node that holds the weight. */
+/* Appends the content hash to the name of the node that holds the weight, unless the name, of an
+ * AIR file that was read, has it or was cut behind it. */
 static tl_status rename_holder(tl_air *a, const tl_air_weight *w, tl_buf *text) {
+  if (tl_sv_ends_with(a->value_names[w->value], w->hash) ||
+      tl_air_name_is_cut(a->value_names[w->value]))
+    return TL_OK;
   tl_buf_clear(text);
   tl_buf_add_sv(text, a->value_names[w->value]);
   tl_buf_add_char(text, '_');

@@ -4,7 +4,7 @@
 
 #include <strings.h>
 
-#include "frontend/onnx/wire.h"
+#include "frontend/wire/wire.h"
 
 enum { MAX_FIELDS = 4096, MAX_ENTRIES = 64, MAX_LINES = 64 };
 

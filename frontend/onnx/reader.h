@@ -4,7 +4,7 @@
 #ifndef TL_FRONTEND_ONNX_READER_H
 #define TL_FRONTEND_ONNX_READER_H
 
-#include "frontend/onnx/wire.h"
+#include "frontend/wire/wire.h"
 #include "ir/module.h"
 
 enum { TL_ONNX_MAX_DEPTH = 64 }; /* most levels of nested bodies, and of nested types */

@@ -209,7 +209,7 @@ static tl_status parse_plain_list(attr_context *ctx) {
 
 /* ---- single values -------------------------------------------------------------------------- */
 
-/* type(T), dtype(f32), sparse("...") */
+/* type(T), dtype(f32), sparse("..."), carried("...") */
 static tl_status parse_wrapped(attr_context *ctx, tl_attr_kind kind) {
   tl_parser *p = ctx->p;
   tl_dtype dtype = TL_DTYPE_NONE;
@@ -218,8 +218,8 @@ static tl_status parse_wrapped(attr_context *ctx, tl_attr_kind kind) {
   TL_TRY(tl_parse_expect(p, "("));
   if (kind == TL_ATTR_TYPE)
     TL_TRY(tl_parse_type(p, &ctx->out->u.type));
-  else if (kind == TL_ATTR_SPARSE)
-    TL_TRY(tl_parse_string(p, "the bytes of the tensor, quoted", &ctx->out->u.s));
+  else if (kind == TL_ATTR_SPARSE || kind == TL_ATTR_CARRIED)
+    TL_TRY(tl_parse_string(p, "the bytes of the value, quoted", &ctx->out->u.s));
   else {
     TL_TRY(tl_parse_dtype(p, &dtype));
     ctx->out->u.i = dtype;
@@ -247,6 +247,8 @@ static tl_status parse_word_value(attr_context *ctx) {
     return parse_wrapped(ctx, TL_ATTR_DTYPE);
   if (tl_parse_is(p, "sparse"))
     return parse_wrapped(ctx, TL_ATTR_SPARSE);
+  if (tl_parse_is(p, "carried"))
+    return parse_wrapped(ctx, TL_ATTR_CARRIED);
   if (!tl_parse_is(p, "true") && !tl_parse_is(p, "false"))
     return tl_parse_expected(p, "an attribute value");
   ctx->out->kind = TL_ATTR_BOOL;

@@ -174,6 +174,10 @@ void tl_attr_print(const tl_module *m, const tl_attr *a, bool elide, tl_buf *out
     tl_buf_add_z(out, "sparse(");
     tl_buf_add_quoted(out, tl_sym(m, a->u.s));
     break;
+  case TL_ATTR_CARRIED:
+    tl_buf_add_z(out, "carried(");
+    tl_buf_add_quoted(out, tl_sym(m, a->u.s));
+    break;
   default: add_list(m, a, elide, out); return;
   }
   tl_buf_add_char(out, ')');

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads models: finds the format, reads the graph, then what belongs to the model beside it. */
+#include "frontend/air/load.h"
 #include "frontend/config/bucket_library.h"
 #include "frontend/config/train_spec.h"
 #include "frontend/onnx/foreign.h"
@@ -74,20 +75,32 @@ static tl_onnx_load_options onnx_options(const tl_session *s) {
       .mode = mode_of(s), .options = &s->settings->options, .training = trains(s->settings)};
 }
 
-/* Loads a model from standard input, which is read as a whole. An ONNX module views the bytes, so
+/* Returns true if the file is AIR: its suffix says so, or its first fields do where the suffix is
+ * of no other format. Asked before looks_like_text, since AIR begins with the byte of a line
+ * feed. */
+static bool is_air(const tl_file *f) {
+  tl_sv path = tl_sv_from(f->path);
+  return tl_sv_ends_with(path, ".air") ||
+         (!tl_sv_ends_with(path, ".onnx") && !tl_sv_ends_with(path, ".tir") &&
+          tl_air_looks_like(f->data, (size_t)f->size));
+}
+
+/* Loads a model from standard input, which is read as a whole. The module views the bytes, so
  * it owns the file. */
 static tl_status load_stream(const tl_session *s, tl_module **out) {
   tl_file *f;
   tl_onnx_load_options o = onnx_options(s);
   TL_TRY(tl_file_open(s->diag, "-", TL_FILE_READ, &f));
-  tl_status status = check_kind(s, f);
-  if (status == TL_OK && looks_like_text(s, f)) {
+  bool air = is_air(f);
+  tl_status status = air ? TL_OK : check_kind(s, f);
+  if (status == TL_OK && !air && looks_like_text(s, f)) {
     status = parse(s, "-", text_of(f), out);
     tl_file_close(f);
     return status;
   }
   if (status == TL_OK)
-    status = tl_onnx_load_bytes(s->diag, "-", f->data, (size_t)f->size, &o, out);
+    status = air ? tl_air_load_bytes(s->diag, "-", f->data, (size_t)f->size, out)
+                 : tl_onnx_load_bytes(s->diag, "-", f->data, (size_t)f->size, &o, out);
   if (status != TL_OK) {
     tl_file_close(f);
     return status;
@@ -100,16 +113,20 @@ static tl_status load_stream(const tl_session *s, tl_module **out) {
   return status;
 }
 
-/* Loads a model from a file; the format is found by its suffix and first byte. */
+/* Loads a model from a file; the format is found by its suffix and first bytes. */
 static tl_status load_file(const tl_session *s, const char *path, tl_module **out) {
-  tl_file *text;
+  tl_file *f;
   tl_onnx_load_options o = onnx_options(s);
-  TL_TRY(open_text(s, path, &text));
-  if (!text)
-    return tl_onnx_load(s->diag, path, &o, out);
-  tl_status status = parse(s, path, text_of(text), out);
-  tl_file_close(text);
-  return status;
+  TL_TRY(tl_file_open(s->diag, path, TL_FILE_MAP, &f));
+  bool air = is_air(f);
+  bool text = !air && looks_like_text(s, f);
+  tl_status status = air ? TL_OK : check_kind(s, f);
+  if (status == TL_OK && text)
+    status = parse(s, path, text_of(f), out);
+  tl_file_close(f);
+  if (status != TL_OK || text)
+    return status;
+  return air ? tl_air_load(s->diag, path, mode_of(s), out) : tl_onnx_load(s->diag, path, &o, out);
 }
 
 /* ---- what a training step is told ------------------------------------------------------------ */

@@ -27,10 +27,10 @@ typedef struct tl_session {
 
 /* ---- load.c ---------------------------------------------------------------------------------- */
 
-/* Loads ONNX or textual IR (*.tir); "-" is standard input. If the settings ask for a training step,
- * also reads its declarations and measurements and links the optimizer. The caller destroys *out,
- * which is NULL after a failure. Errors are reported: TL_IO, TL_INVALID_MODEL, TL_UNSUPPORTED,
- * TL_LIMIT, TL_INVALID_ARGUMENT, TL_NO_MEMORY. */
+/* Loads ONNX, AIR or textual IR (*.tir); "-" is standard input. If the settings ask for a
+ * training step, also reads its declarations and measurements and links the optimizer. The
+ * caller destroys *out, which is NULL after a failure. Errors are reported: TL_IO,
+ * TL_INVALID_MODEL, TL_UNSUPPORTED, TL_LIMIT, TL_INVALID_ARGUMENT, TL_NO_MEMORY. */
 tl_status tl_session_load(const tl_session *s, const char *path, tl_module **out) TL_NODISCARD;
 /* Loads an ONNX model from memory likewise; the bytes must outlive the module. `name` stands for
  * the file in messages. */

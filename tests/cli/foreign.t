@@ -100,13 +100,9 @@ $ printf '\010\002\020\001' >m.pb; tailor info m.pb
 ! m.pb: error: this is a tensor (TensorProto), not a model
 !   hint: values of inputs are given by 'run --input NAME=FILE', or with a folder of them
 ? 2
-$ tailor convert m.tir -o m.air --summary=none; tailor convert m.air -o n.air
-! m.air: error: this is an AIR model, which is what Tailor writes
-!   hint: 'atc --framework=1 --model=FILE' goes on with it; to convert again, start from the ONNX model
-? 2
-$ cp m.air m.onnx; tailor convert m.onnx -o n.air
-! m.onnx: error: this is an AIR model, which is what Tailor writes
-!   hint: 'atc --framework=1 --model=FILE' goes on with it; to convert again, start from the ONNX model
+$ tailor convert m.tir -o m.air --summary=none; cp m.air m.onnx; tailor convert m.onnx -o n.air
+! m.onnx: error: this is an AIR model under the name of an ONNX model
+!   hint: give it the suffix .air; 'atc --framework=1 --model=FILE' goes on with it
 ? 2
 $ tailor run m.tir -o . --format npy >log; tailor info output_0.npy
 ! output_0.npy: error: this is a NumPy array

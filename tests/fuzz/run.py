@@ -19,7 +19,11 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-KINDS = ('onnx', 'op_info', 'precision', 'rules', 'run_config', 'switch', 'tir', 'train', 'value')
+KINDS = ('air', 'onnx', 'op_info', 'precision', 'rules', 'run_config', 'switch', 'tir', 'train',
+         'value')
+# Seeds of these kinds are protobuf text: folder, file and message that encode them.
+PROTOS = {'onnx': ('frontend/onnx', 'onnx.proto', 'tl_onnx.ModelProto'),
+          'air': ('backend/air', 'ge_ir.proto', 'tl_ge.ModelDef')}
 SETUP = ['-Dfuzz=true', '-Dbuildtype=debugoptimized', '-Db_sanitize=address,undefined',
          '-Db_lundef=false', '-Dc_args=-fsanitize=fuzzer-no-link']
 # Longest input in bytes, seconds for one input, megabytes: what the readers must stay within.
@@ -32,13 +36,14 @@ def write_seeds(kind, folder):
     """Seeds as the reader sees them: .tir as it is, protobuf text encoded."""
     os.makedirs(folder, exist_ok=True)
     texts = os.path.join(HERE, 'seeds', kind)
-    proto = os.path.join(ROOT, 'frontend', 'onnx')
     paths = []
     for name in sorted(os.listdir(texts)):
         with open(os.path.join(texts, name), 'rb') as f:
             data = f.read()
-        if kind == 'onnx':
-            argv = ['protoc', '--encode=tl_onnx.ModelProto', '--proto_path=' + proto, 'onnx.proto']
+        if kind in PROTOS:
+            folder_of, file, message = PROTOS[kind]
+            path = os.path.join(ROOT, folder_of)
+            argv = ['protoc', '--encode=' + message, '--proto_path=' + path, file]
             data = subprocess.run(argv, input=data, stdout=subprocess.PIPE, check=True).stdout
         paths.append(os.path.join(folder, name.rsplit('.', 1)[0] + '.' + kind))
         with open(paths[-1], 'wb') as f:

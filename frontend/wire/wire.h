@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Walks protobuf messages in place, without copies or allocations.
- * Every length is checked against the enclosing message before use. Groups, which no ONNX message
- * has, are refused. */
-#ifndef TL_FRONTEND_ONNX_WIRE_H
-#define TL_FRONTEND_ONNX_WIRE_H
+ * Every length is checked against the enclosing message before use. Groups, which neither
+ * ONNX nor GE has, are refused. */
+#ifndef TL_FRONTEND_WIRE_WIRE_H
+#define TL_FRONTEND_WIRE_WIRE_H
 
 #include "support/str.h"
 

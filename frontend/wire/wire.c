@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Implements the reading of the protobuf wire format (wire.h). */
-#include "frontend/onnx/wire.h"
+#include "frontend/wire/wire.h"
 
 bool tl_proto_varint(tl_proto *w, uint64_t *out) {
   uint64_t value = 0;

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads tensor descriptors as types. */
+#include "frontend/air/reader.h"
+
+enum { DTYPE = 2, SHAPE = 3, ATTR = 5, DIM = 1, UNKNOWN_RANK = -2 };
+
+/* Returns the dtype of a serialized number; NONE for the undefined one and for one without a
+ * counterpart. */
+static tl_dtype dtype_of(uint64_t number) {
+  for (tl_dtype d = TL_DTYPE_F32; number && d < TL_N_DTYPES; d++)
+    if (tl_dtype_get(d)->ge_proto >= 0 && (uint64_t)tl_dtype_get(d)->ge_proto == number)
+      return d;
+  return TL_DTYPE_NONE;
+}
+
+static bool push_dim(void *user, uint64_t value) { return tl_i64_vec_push(user, (int64_t)value); }
+
+static tl_status read_dims(tl_air_reader *r, tl_proto shape) {
+  tl_field f;
+  tl_step step;
+  while ((step = tl_proto_next(&shape, &f)) == TL_STEP_FIELD)
+    if (f.number == DIM && !tl_proto_numbers(&f, 0, push_dim, &r->numbers))
+      return tl_air_malformed(r, f.start, "ShapeDef");
+  return step == TL_STEP_BAD ? tl_air_malformed(r, shape.p, "ShapeDef") : TL_OK;
+}
+
+/* Puts the names of open dims back, which our writer notes beside the shape. */
+static void name_dims(tl_air_reader *r, tl_proto desc) {
+  enum { LIST = 1, LIST_S = 2 };
+  tl_proto value;
+  tl_field f;
+  uint32_t i = 0;
+  if (!tl_air_find(desc, ATTR, "_tailor_dim_names", &value) ||
+      tl_proto_next(&value, &f) != TL_STEP_FIELD || tl_field_tag(&f) != TL_TAG(LIST, TL_WIRE_BYTES))
+    return;
+  tl_proto list = f.body;
+  for (; tl_proto_next(&list, &f) == TL_STEP_FIELD && i < r->numbers.n;)
+    if (tl_field_tag(&f) == TL_TAG(LIST_S, TL_WIRE_BYTES)) {
+      if (r->numbers.at[i] == -1 && tl_proto_left(&f.body))
+        r->numbers.at[i] = tl_dim_named(r->m, tl_proto_sv(f.body));
+      i++;
+    }
+}
+
+/* Returns false for a shape that no tensor has: a dim below -1, or too many of them. A single -2 is
+ * an unknown rank. */
+static bool settle_rank(const tl_air_reader *r, int *rank) {
+  *rank = (int)r->numbers.n;
+  if (r->numbers.n == 1 && r->numbers.at[0] == UNKNOWN_RANK) {
+    *rank = TL_RANK_UNKNOWN;
+    return true;
+  }
+  for (uint32_t i = 0; i < r->numbers.n; i++)
+    if (r->numbers.at[i] < -1)
+      return false;
+  return r->numbers.n <= TL_MAX_RANK;
+}
+
+tl_status tl_air_type(tl_air_reader *r, tl_proto desc, tl_location where, tl_type_id *out) {
+  tl_proto walk = desc;
+  tl_field f;
+  tl_step step;
+  uint64_t number = 0;
+  int rank;
+  bool noted = false;
+  r->numbers.n = 0;
+  while ((step = tl_proto_next(&walk, &f)) == TL_STEP_FIELD) {
+    if (tl_field_tag(&f) == TL_TAG(DTYPE, TL_WIRE_VARINT))
+      number = f.value;
+    else if (tl_field_tag(&f) == TL_TAG(SHAPE, TL_WIRE_BYTES))
+      TL_TRY(read_dims(r, f.body));
+    noted = noted || f.number == ATTR;
+  }
+  if (step == TL_STEP_BAD)
+    return tl_air_malformed(r, walk.p, "TensorDescriptor");
+  if (!settle_rank(r, &rank))
+    return tl_fail(
+        r->d, TL_INVALID_MODEL, where,
+        "a shape has a dim below -1 or more than %d dims\vGE writes -1 for an open size, "
+        "and the single dim -2 for an unknown rank",
+        (int)TL_MAX_RANK);
+  if (noted && rank > 0)
+    name_dims(r, desc);
+  tl_dtype dtype = dtype_of(number);
+  *out = TL_NO_TYPE;
+  if (dtype == TL_DTYPE_NONE)
+    return TL_OK;
+  *out = tl_type_tensor(r->m, dtype, rank, rank > 0 ? r->numbers.at : NULL);
+  return *out == TL_NO_TYPE ? TL_NO_MEMORY : TL_OK;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a ModelDef: its graphs and attributes, and what training states its main graph has. */
+#include "frontend/air/load.h"
+#include "frontend/air/reader.h"
+
+#include "ir/marks.h"
+#include "ir/verify/verify.h"
+
+enum { MODEL_NAME = 1, MODEL_VERSION = 2, CUSTOM_VERSION = 3, GRAPH = 7, MODEL_ATTR = 11 };
+enum { GRAPH_NAME = 1, GRAPH_OP = 6, OP_ATTR = 10 };
+
+/* A graph begins with its name, an input, an output or a node. */
+static bool begins_as_graph(tl_proto body) {
+  tl_field f;
+  return tl_proto_next(&body, &f) == TL_STEP_FIELD && f.type == TL_WIRE_BYTES &&
+         (f.number == GRAPH_NAME || (f.number >= 4 && f.number <= GRAPH_OP));
+}
+
+bool tl_air_looks_like(const void *bytes, size_t n) {
+  tl_proto w = {bytes, (const unsigned char *)bytes + n};
+  tl_field f;
+  for (int i = 0; i < 8 && tl_proto_next(&w, &f) == TL_STEP_FIELD; i++)
+    switch (tl_field_tag(&f)) {
+    case TL_TAG(MODEL_NAME, TL_WIRE_BYTES):
+    case TL_TAG(MODEL_VERSION, TL_WIRE_VARINT):
+    case TL_TAG(CUSTOM_VERSION, TL_WIRE_BYTES): break;
+    case TL_TAG(GRAPH, TL_WIRE_BYTES): return begins_as_graph(f.body);
+    default: return false;
+    }
+  return false;
+}
+
+static tl_status add_graph(tl_air_reader *r, tl_proto body) {
+  tl_air_graph graph = {.body = body};
+  tl_field f;
+  tl_step step;
+  while ((step = tl_proto_next(&body, &f)) == TL_STEP_FIELD)
+    if (tl_field_tag(&f) == TL_TAG(GRAPH_NAME, TL_WIRE_BYTES))
+      graph.name = tl_air_symbol(r, tl_proto_sv(f.body));
+  if (step == TL_STEP_BAD)
+    return tl_air_malformed(r, body.p, "GraphDef");
+  if (graph.name == TL_NO_SYMBOL)
+    return TL_NO_MEMORY;
+  if (graph.name && tl_air_slot(&r->graph_of, graph.name))
+    return tl_fail(r->d, TL_INVALID_MODEL, TL_AT_FILE(r->path), "two graphs are named '%.*s'",
+                   TL_SV_ARG(tl_sym(r->m, graph.name)));
+  if (!tl_air_graph_vec_push(&r->graphs, graph))
+    return TL_NO_MEMORY;
+  return graph.name ? tl_air_set_slot(&r->graph_of, graph.name, r->graphs.n) : TL_OK;
+}
+
+static tl_status list_graphs(tl_air_reader *r) {
+  tl_proto w = r->model;
+  tl_field f;
+  tl_step step;
+  while ((step = tl_proto_next(&w, &f)) == TL_STEP_FIELD)
+    if (tl_field_tag(&f) == TL_TAG(GRAPH, TL_WIRE_BYTES))
+      TL_TRY(add_graph(r, f.body));
+  if (step == TL_STEP_BAD)
+    return tl_air_malformed(r, w.p, "ModelDef");
+  return r->graphs.n
+             ? TL_OK
+             : tl_fail(r->d, TL_INVALID_MODEL, TL_AT_FILE(r->path), "the model has no graph");
+}
+
+/* ---- training states ------------------------------------------------------------------------- */
+
+/* A state names the output of the graph that holds its next value. */
+static tl_status add_state(tl_air_reader *r, const tl_graph *g, uint32_t input, tl_sv output) {
+  for (uint32_t i = 0; i < tl_graph_n_outputs(r->m, g); i++) {
+    tl_value_id v = tl_operand(r->m, g->ret, i);
+    tl_state state = {.input = g->inputs.at[input], .output = v};
+    if (tl_sv_eq(tl_value_name(r->m, v), output))
+      return tl_state_vec_push(&r->m->states, state) ? TL_OK : TL_NO_MEMORY;
+  }
+  return tl_fail(r->d, TL_INVALID_MODEL,
+                 TL_AT_NODE(r->path, tl_value_name(r->m, g->inputs.at[input])),
+                 "the state '%.*s' is no output of the graph", TL_SV_ARG(output));
+}
+
+static tl_status read_states(tl_air_reader *r) {
+  const tl_graph *g = tl_module_main(r->m);
+  tl_proto body = r->graphs.at[0].body;
+  tl_field f;
+  while (tl_proto_next(&body, &f) == TL_STEP_FIELD) {
+    tl_proto value;
+    tl_sv output;
+    tl_sv name = {"", 0};
+    tl_proto op = f.body;
+    tl_field part;
+    if (tl_field_tag(&f) != TL_TAG(GRAPH_OP, TL_WIRE_BYTES) ||
+        !tl_air_find(f.body, OP_ATTR, "_tailor_state", &value) || !tl_air_string(value, &output))
+      continue;
+    while (tl_proto_next(&op, &part) == TL_STEP_FIELD)
+      if (tl_field_tag(&part) == TL_TAG(1, TL_WIRE_BYTES))
+        name = tl_proto_sv(part.body);
+    for (uint32_t i = 0; i < g->inputs.n; i++)
+      if (tl_sv_eq(tl_value_name(r->m, g->inputs.at[i]), name))
+        TL_TRY(add_state(r, g, i, output));
+  }
+  return TL_OK;
+}
+
+/* ---- attributes of the model ----------------------------------------------------------------- */
+
+/* Keeps what was recorded for the device compiler as metadata, which the writer puts back. */
+static tl_status read_metadata(tl_air_reader *r) {
+  tl_proto w = r->model;
+  tl_field f;
+  tl_extra *extra = NULL;
+  uint32_t n = 0;
+  while (tl_proto_next(&w, &f) == TL_STEP_FIELD)
+    n += tl_field_tag(&f) == TL_TAG(MODEL_ATTR, TL_WIRE_BYTES);
+  tl_pair *pairs = n ? tl_arena_calloc(&r->m->arena, n, sizeof *pairs) : NULL;
+  if (n == 0)
+    return TL_OK;
+  extra = tl_module_extra(r->m, &r->m->extra);
+  if (!pairs || !extra)
+    return TL_NO_MEMORY;
+  n = 0;
+  for (w = r->model; tl_proto_next(&w, &f) == TL_STEP_FIELD;) {
+    tl_air_entry e;
+    if (tl_field_tag(&f) != TL_TAG(MODEL_ATTR, TL_WIRE_BYTES))
+      continue;
+    if (!tl_air_entry_read(f.body, &e))
+      return tl_air_malformed(r, f.start, "an attribute of the model");
+    tl_buf key;
+    tl_buf_init(&key);
+    tl_buf_add_z(&key, TL_AIR_METADATA);
+    tl_buf_add_sv(&key, e.key);
+    pairs[n].key = key.failed ? TL_NO_SYMBOL : tl_module_intern(r->m, tl_buf_view(&key));
+    tl_buf_release(&key);
+    pairs[n].value = tl_air_symbol(r, tl_proto_sv(e.value));
+    if (pairs[n].key == TL_NO_SYMBOL || pairs[n].value == TL_NO_SYMBOL)
+      return TL_NO_MEMORY;
+    n++;
+  }
+  extra->metadata = pairs;
+  extra->n_metadata = n;
+  return TL_OK;
+}
+
+/* ---- driver ---------------------------------------------------------------------------------- */
+
+static tl_status import_model(tl_air_reader *r) {
+  TL_TRY(list_graphs(r));
+  TL_TRY(tl_air_graphs(r));
+  TL_TRY(read_states(r));
+  TL_TRY(read_metadata(r));
+  r->m->form = TL_FORM_NPU;
+  if (r->n_lost)
+    tl_warn(r->d, TL_AT_FILE(r->path),
+            "%u attributes have no value or are lists without val_type; they are dropped, as GE "
+            "does",
+            r->n_lost);
+  return tl_module_verify(r->m, TL_VERIFY_ALL & ~(unsigned)TL_VERIFY_SHAPES);
+}
+
+static tl_status load(tl_air_reader *r, tl_file *file, tl_module **out) {
+  *out = NULL;
+  r->m = tl_module_create(r->d, r->path, 0);
+  if (!r->m) {
+    tl_file_close(file);
+    return tl_fail_memory(r->d, TL_AT_FILE(r->path));
+  }
+  tl_status status = file ? tl_module_add_file(r->m, file) : TL_OK;
+  if (status == TL_OK)
+    status = import_model(r);
+  if (status == TL_NO_MEMORY)
+    status = tl_no_memory(r->m);
+  tl_air_reader_release(r);
+  if (status == TL_OK)
+    *out = r->m;
+  else
+    tl_module_destroy(r->m);
+  return status;
+}
+
+tl_status tl_air_load(tl_diag *d, const char *path, tl_file_mode mode, tl_module **out) {
+  tl_file *file;
+  *out = NULL;
+  TL_TRY(tl_file_open(d, path, mode, &file));
+  tl_air_reader r = {.d = d,
+                     .path = path,
+                     .file = file,
+                     .mode = mode,
+                     .model = {file->data, file->data + file->size}};
+  return load(&r, file, out);
+}
+
+tl_status tl_air_load_bytes(tl_diag *d, const char *name, const void *bytes, size_t n,
+                            tl_module **out) {
+  tl_air_reader r = {.d = d, .path = name, .model = {bytes, (const unsigned char *)bytes + n}};
+  return load(&r, NULL, out);
+}

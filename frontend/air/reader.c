@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Implements the state of reading, and attributes that are looked up one at a time (reader.h). */
+#include "frontend/air/reader.h"
+
+void tl_air_reader_release(tl_air_reader *r) {
+  tl_air_external_vec_release(&r->externals);
+  tl_air_graph_vec_release(&r->graphs);
+  tl_u32_vec_release(&r->graph_of);
+  tl_air_op_vec_release(&r->ops);
+  tl_u32_vec_release(&r->op_of);
+  tl_u32_vec_release(&r->named);
+  tl_span_vec_release(&r->edges);
+  tl_span_vec_release(&r->inputs);
+  tl_span_vec_release(&r->outputs);
+  tl_span_vec_release(&r->bodies);
+  tl_span_vec_release(&r->entries);
+  tl_attr_vec_release(&r->attrs);
+  tl_u32_vec_release(&r->values);
+  tl_i64_vec_release(&r->numbers);
+  tl_u32_vec_release(&r->ids);
+}
+
+tl_status tl_air_malformed(const tl_air_reader *r, const unsigned char *at, const char *what) {
+  tl_location where = {.file = r->path, .offset = (uint64_t)(at - r->model.p), .has_offset = true};
+  return tl_fail(r->d, TL_INVALID_MODEL, where,
+                 "malformed %s\vthe file is damaged, truncated, or not an AIR model", what);
+}
+
+tl_symbol tl_air_symbol(tl_air_reader *r, tl_sv s) {
+  return s.n ? tl_intern_view(&r->m->symbols, s) : 0;
+}
+
+tl_status tl_air_set_slot(tl_u32_vec *v, uint32_t i, uint32_t value) {
+  if (i >= v->n) {
+    uint32_t want = i < UINT32_MAX / 2 ? i + i / 2 + 64 : UINT32_MAX;
+    if (want > v->cap && !tl_u32_vec_reserve(v, want))
+      return TL_NO_MEMORY;
+    memset(v->at + v->n, 0, (size_t)(v->cap - v->n) * sizeof *v->at);
+    v->n = v->cap;
+  }
+  v->at[i] = value;
+  return TL_OK;
+}
+
+bool tl_air_entry_read(tl_proto body, tl_air_entry *out) {
+  tl_field f;
+  tl_step step;
+  *out = (tl_air_entry){.key = {"", 0}, .value = {body.end, body.end}};
+  while ((step = tl_proto_next(&body, &f)) == TL_STEP_FIELD) {
+    if (tl_field_tag(&f) == TL_TAG(1, TL_WIRE_BYTES))
+      out->key = tl_proto_sv(f.body);
+    else if (tl_field_tag(&f) == TL_TAG(2, TL_WIRE_BYTES))
+      out->value = f.body;
+  }
+  return step == TL_STEP_END;
+}
+
+bool tl_air_find(tl_proto message, uint32_t field, const char *key, tl_proto *value) {
+  tl_field f;
+  tl_air_entry entry;
+  while (tl_proto_next(&message, &f) == TL_STEP_FIELD)
+    if (tl_field_tag(&f) == TL_TAG(field, TL_WIRE_BYTES) && tl_air_entry_read(f.body, &entry) &&
+        tl_sv_is(entry.key, key)) {
+      *value = entry.value;
+      return true;
+    }
+  return false;
+}
+
+bool tl_air_int(tl_proto value, int64_t *out) {
+  enum { I = 3 };
+  tl_field f;
+  if (tl_proto_next(&value, &f) != TL_STEP_FIELD || tl_field_tag(&f) != TL_TAG(I, TL_WIRE_VARINT))
+    return false;
+  *out = (int64_t)f.value;
+  return true;
+}
+
+bool tl_air_string(tl_proto value, tl_sv *out) {
+  enum { S = 2 };
+  tl_field f;
+  if (tl_proto_next(&value, &f) != TL_STEP_FIELD || tl_field_tag(&f) != TL_TAG(S, TL_WIRE_BYTES))
+    return false;
+  *out = tl_proto_sv(f.body);
+  return true;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* State of reading one AIR file, and what the files of this room share. Field numbers are those of
+ * GE's ge_ir.proto (docs/air.md). */
+#ifndef TL_FRONTEND_AIR_READER_H
+#define TL_FRONTEND_AIR_READER_H
+
+#include "frontend/wire/wire.h"
+#include "ir/module.h"
+
+/* A file of weights that was opened. */
+typedef struct tl_air_external {
+  tl_symbol location;
+  const tl_file *file;
+} tl_air_external;
+
+/* A graph of the file. */
+typedef struct tl_air_graph {
+  tl_symbol name;
+  tl_proto body;
+  tl_graph_id id; /* TL_NO_GRAPH: no node has named it yet */
+} tl_air_graph;
+
+/* What a node of the file became. */
+typedef enum tl_air_role {
+  TL_AIR_OP,       /* node */
+  TL_AIR_INPUT,    /* value: a Data node */
+  TL_AIR_CONSTANT, /* value: a Const or FileConstant node */
+  TL_AIR_OUTPUT    /* a NetOutput node: the outputs of the graph */
+} tl_air_role;
+
+/* A node of the graph being read. */
+typedef struct tl_air_op {
+  tl_proto body;
+  tl_symbol name;
+  tl_symbol type;
+  uint32_t n_inputs;  /* descs */
+  uint32_t n_outputs; /* descs */
+  int64_t index;      /* Data: its attribute index, or that of the parent's input; else -1 */
+  uint8_t role;       /* tl_air_role */
+  tl_node_id node;
+  tl_value_id value;
+} tl_air_op;
+
+TL_VEC(tl_air_external_vec, tl_air_external);
+TL_VEC(tl_air_graph_vec, tl_air_graph);
+TL_VEC(tl_air_op_vec, tl_air_op);
+TL_VEC(tl_attr_vec, tl_attr);
+TL_VEC(tl_span_vec, tl_proto);
+
+typedef struct tl_air_reader {
+  tl_diag *d;
+  const char *path;
+  tl_module *m;
+  const tl_file *file; /* NULL: the model is in the caller's memory */
+  tl_proto model;      /* the whole file; offsets in messages count from its start */
+  tl_file_mode mode;   /* of files of weights */
+  tl_air_external_vec externals;
+  tl_air_graph_vec graphs; /* in the order of the file; the first is the main one */
+  tl_u32_vec graph_of;     /* by symbol: position in graphs + 1 */
+  tl_air_op_vec ops;       /* of the graph being read */
+  tl_u32_vec op_of;        /* by symbol: position in ops + 1 */
+  tl_u32_vec named;        /* by symbol: 1 if a value has the name */
+  uint32_t n_nodes;        /* over all graphs */
+  uint32_t n_lost;         /* attributes without a value, which GE drops as well */
+  /* Room for one node: */
+  tl_span_vec edges;   /* data and control edges, in the order of the file */
+  tl_span_vec inputs;  /* descs */
+  tl_span_vec outputs; /* descs */
+  tl_span_vec bodies;  /* names of graphs */
+  tl_span_vec entries; /* of the attribute map */
+  tl_attr_vec attrs;
+  tl_u32_vec values;
+  tl_i64_vec numbers;
+  tl_u32_vec ids;
+} tl_air_reader;
+
+/* ---- reader.c ---- */
+/* Releases what *r owns; the module and the files stay. */
+void tl_air_reader_release(tl_air_reader *r);
+/* Reports that the message `what` is malformed at byte `at`, and returns TL_INVALID_MODEL. */
+tl_status tl_air_malformed(const tl_air_reader *r, const unsigned char *at, const char *what);
+/* Returns the symbol of bytes of the file, which it views; TL_NO_SYMBOL if memory is out. */
+tl_symbol tl_air_symbol(tl_air_reader *r, tl_sv s);
+/* Returns the location of a node in messages. */
+static inline tl_location tl_air_at(const tl_air_reader *r, tl_symbol node) {
+  return TL_AT_NODE(r->path, tl_sym(r->m, node));
+}
+/* Returns entry i of a table indexed by symbol, 0 beyond its end. */
+static inline uint32_t tl_air_slot(const tl_u32_vec *v, uint32_t i) {
+  return i < v->n ? v->at[i] : 0;
+}
+/* Sets entry i, growing the table. TL_NO_MEMORY. */
+tl_status tl_air_set_slot(tl_u32_vec *v, uint32_t i, uint32_t value) TL_NODISCARD;
+
+/* An entry of an attribute map. */
+typedef struct tl_air_entry {
+  tl_sv key;
+  tl_proto value; /* AttrDef */
+} tl_air_entry;
+/* Splits a map entry; false if it is malformed. */
+bool tl_air_entry_read(tl_proto body, tl_air_entry *out);
+/* Finds an attribute among the entries of field `field` of a message. Returns false without it. */
+bool tl_air_find(tl_proto message, uint32_t field, const char *key, tl_proto *value);
+/* Reads an AttrDef that holds an integer, or a string; false if it holds something else. */
+bool tl_air_int(tl_proto value, int64_t *out);
+bool tl_air_string(tl_proto value, tl_sv *out);
+
+/* ---- desc.c ---- */
+/* Reads a TensorDescriptor as a type. A desc without dtype or with an unknown one has no type.
+ * TL_INVALID_MODEL, TL_NO_MEMORY. */
+tl_status tl_air_type(tl_air_reader *r, tl_proto desc, tl_location where,
+                      tl_type_id *out) TL_NODISCARD;
+
+/* ---- tensor.c ---- */
+/* Reads a TensorDef as a tensor that views its data. TL_INVALID_MODEL if the data does not have the
+ * size that its desc asks for. `outside`: the node has its data in a file; may be NULL. */
+typedef struct tl_air_place {
+  tl_sv location; /* p NULL: in the message */
+  int64_t offset;
+  int64_t length; /* 0: what the type needs */
+} tl_air_place;
+tl_status tl_air_tensor(tl_air_reader *r, tl_proto def, const tl_air_place *outside,
+                        tl_location where, tl_tensor_id *out) TL_NODISCARD;
+/* Makes a tensor of this type of the bytes that lie outside. */
+tl_status tl_air_outside(tl_air_reader *r, tl_type_id type, const tl_air_place *place,
+                         tl_location where, tl_tensor_id *out) TL_NODISCARD;
+
+/* ---- attribute.c ---- */
+/* Reads the attributes of a node (r->entries) into r->attrs; those that describe ports, and those
+ * that become notes of the node, are left out. TL_INVALID_MODEL, TL_NO_MEMORY. */
+tl_status tl_air_attributes(tl_air_reader *r, const tl_air_op *op, tl_location where) TL_NODISCARD;
+/* Gives the node the notes among r->entries: where it comes from, its stream, events and marks. */
+tl_status tl_air_notes(tl_air_reader *r, const tl_air_op *op) TL_NODISCARD;
+
+/* ---- node.c ---- */
+/* Splits an OpDef into edges, descs, names of bodies and entries. TL_INVALID_MODEL,
+ * TL_NO_MEMORY. */
+tl_status tl_air_split(tl_air_reader *r, tl_proto body) TL_NODISCARD;
+/* Makes the node of an OpDef, without operands: its results, attributes and notes. */
+tl_status tl_air_make_node(tl_air_reader *r, tl_graph_id g, tl_air_op *op) TL_NODISCARD;
+/* Gives the node its operands and control edges, once all nodes of the graph are there. */
+tl_status tl_air_connect(tl_air_reader *r, const tl_air_op *op) TL_NODISCARD;
+/* Finds the value that a data edge leads from; *control: a control edge, and *from its node. */
+tl_status tl_air_edge_source(tl_air_reader *r, const tl_air_op *user, tl_proto edge,
+                             tl_value_id *out, bool *control, tl_node_id *from) TL_NODISCARD;
+/* Names a value; where the name is taken, by one made from it. */
+tl_status tl_air_name_value(tl_air_reader *r, tl_value_id v, tl_sv name) TL_NODISCARD;
+
+/* ---- graph.c ---- */
+/* Reads the graphs of the file, main graph first, then those that its nodes name. */
+tl_status tl_air_graphs(tl_air_reader *r) TL_NODISCARD;
+
+#endif
