@@ -453,6 +453,10 @@ class Tests:
         """every row of operator selection: candidates, judged types, columns"""
         return counted([PYTHON, 'tests/select/run.py', '--tailor', self.tool('gcc')])
 
+    def aipp(self):
+        """preprocessing of images against its formulas, sanitized"""
+        return counted([PYTHON, 'tests/cli/test_aipp.py', '--tailor', self.tool('asan')])
+
     def meanings(self):
         """every NPU node that can be emitted has a meaning for the evaluator"""
         return counted([PYTHON, 'tests/select/meanings.py', '--tailor', self.tool('gcc'), '--probe',

@@ -308,6 +308,16 @@ static void read_plain(const tl_settings *s, tl_options *o) {
 #include "ir/options/plain.tbl"
 }
 
+/* Reads the description of preprocessing: --insert-op-conf for the device, --aipp for verify. A
+ * file that a run configuration names is on the host of the training, so it is recorded only. */
+static tl_status resolve_aipp(tl_settings *s, tl_diag *d) {
+  tl_option_id id = s->value[TL_OPTION_AIPP] ? TL_OPTION_AIPP : TL_OPTION_INSERT_OP_CONF;
+  bool hosts = s->value[id] && s->file_value[id] && strcmp(s->value[id], s->file_value[id]) == 0;
+  if (!s->value[id] || hosts)
+    return TL_OK;
+  return tl_read_aipp(d, &s->arena, tl_at_option(s, id), s->value[id], &s->options);
+}
+
 /* How much memory the device has: as the option says, else as the chip's row does. */
 static tl_status resolve_device_memory(tl_settings *s, tl_diag *d) {
   const char *text = s->value[TL_OPTION_DEVICE_MEMORY];
@@ -345,6 +355,7 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
                            tl_sv_from(s->value[TL_OPTION_OP_INFO]), o));
   TL_TRY(resolve_device_memory(s, d));
   TL_TRY(resolve_shapes(s, d, &ranged));
+  TL_TRY(resolve_aipp(s, d));
   if (s->value[TL_OPTION_FREEZE])
     TL_TRY(tl_read_frozen(d, &s->arena, tl_at_option(s, TL_OPTION_FREEZE),
                           tl_sv_from(s->value[TL_OPTION_FREEZE]), o));

@@ -30,6 +30,11 @@ tl_status tl_read_name_map(tl_diag *d, tl_arena *a, const char *path, tl_options
 /* Reads rule files; paths are joined by line feeds. */
 tl_status tl_read_rule_files(tl_diag *d, tl_arena *a, tl_sv paths, tl_options *out) TL_NODISCARD;
 
+/* Reads an AIPP configuration (ir/options/aipp.h) into out->aipp, with the defaults of the device
+ * compiler. Errors name line and field. */
+tl_status tl_read_aipp(tl_diag *d, tl_arena *a, tl_location where, const char *path,
+                       tl_options *out) TL_NODISCARD;
+
 /* Finds the chip of a name. An unknown name is refused, and the message names the nearest one. */
 tl_status tl_read_soc(tl_diag *d, tl_arena *a, tl_location where, const char *text,
                       tl_options *out) TL_NODISCARD;

@@ -123,6 +123,7 @@ typedef struct tl_options {
   uint32_t n_rule_files;
   tl_target target;                     /* what fusions are for */
   tl_numerics numerics;                 /* rules of a looser class are off */
+  const struct tl_aipp_config *aipp;    /* preprocessing of images (aipp.h); NULL: none */
   const tl_precision_config *precision; /* NULL: the model's own dtypes */
   const tl_impl_config *impl_modes;     /* NULL: kernels as the device compiler chooses */
   const char *optim_model;              /* file of the second model of two to be linked, or NULL */

@@ -28,7 +28,7 @@ $ tailor convert two.tir -o "a b.air" --input_shape='x:-1,4;z:-1,3' --input_form
 > go on with:
 >   atc --framework=1 --model='a b.air' --output='a b' --soc_version=Ascend310P3 --precision_mode=must_keep_origin_dtype --input_shape='x:-1,4;z:-1,3' --input_format=ND --dynamic_dims='1,1;2,2' --output_type=FP16
 >   (atc up to CANN 8.1 refuses profiles for AIR; 8.5 takes them)
-$ tailor convert m.tir -o m.air --input_shape='x:1~4,3,8,8' --insert_op_conf=aipp.cfg 2>&1 | grep -A2 'go on'
+$ printf 'aipp_op { aipp_mode: static input_format: RGB888_U8 }' >aipp.cfg; tailor convert m.tir -o m.air --input_shape='x:1~4,3,8,8' --insert_op_conf=aipp.cfg 2>&1 | grep -A2 'go on'
 > go on with:
 >   atc --framework=1 --model=m.air --output=m --soc_version=Ascend910B1 --precision_mode=must_keep_origin_dtype --input_shape='x:1~4,3,8,8' --insert_op_conf=aipp.cfg
 # A profile that fails says which one, and where; nothing is written.

@@ -63,6 +63,10 @@ class Run:
         self.folder = folder
         with open(os.path.join(folder, 'm.tir'), 'w', encoding='utf-8') as f:
             f.write(MODEL)
+        path = os.path.join(folder, 'aipp.cfg')
+        with open(path, 'w', encoding='utf-8') as f:
+            f.write('aipp_op { aipp_mode: dynamic max_src_image_size: 192 }\n')
+        TEXTS['insert-op-conf'] = (path, [])
 
     def convert(self, *arguments):
         """Exit code, messages and the decoded model, None when there is none."""

@@ -386,7 +386,8 @@ def legal(run, keys):
         yield 'file ' + name, code == 0 and good, (code, messages, wanted, found.get(
             wanted[0]) if wanted else None)
         more = [f'--{n}={as_text(v)}' for n, v in needs.items() if n != name]
-        if name == 'auto_tune_mode':  # the command line has it as atc does: refused
+        # the command line has these as atc does: refused; a file that is read (aipp.t)
+        if name in ('auto_tune_mode', 'insert_op_conf'):
             continue
         code, messages, found = run.attributes(
             f'--{name}={as_text(value)}', *more,

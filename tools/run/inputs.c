@@ -237,7 +237,8 @@ tl_status tl_inputs_settle(tl_evaluation *e, tl_module *m, tl_host_vec *out, tl_
   uint32_t made = 0;
   bool assumed = false;
   TL_TRY(tl_check_dims(e, m));
-  TL_TRY(make_room(e, m, out));
+  if (!out->n)
+    TL_TRY(make_room(e, m, out));
   TL_TRY(take_options(e, m, out, &assumed));
   TL_TRY(make_rest(e, m, out, &made, &assumed));
   TL_TRY(tl_inputs_check(e, m, out, true));

@@ -5,7 +5,8 @@
 
 #include "tools/run/evaluation.h"
 
-/* Makes one entry for each graph input; NULL means its default. Values have the type that the model
+/* Makes one entry for each graph input; NULL means its default. *out may have all entries already:
+ * those that are not NULL stay, unless --input names them. Values have the type that the model
  * declares. *note receives what the summary should say: which inputs are random, and which dims
  * were taken to be 1. The caller releases the values, also after an error. */
 tl_status tl_inputs_settle(tl_evaluation *e, tl_module *m, tl_host_vec *out,

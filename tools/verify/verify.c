@@ -5,6 +5,7 @@
 #include "tools/run/data_folder.h"
 #include "tools/run/inputs.h"
 #include "tools/run/runner.h"
+#include "tools/verify/aipp.h"
 #include "tools/verify/report.h"
 
 /* Reads a number that is not negative. */
@@ -138,17 +139,63 @@ static tl_status compare_outputs(tl_cli *cli, const tl_module *a, const tl_modul
   return TL_OK;
 }
 
+/* Makes the inputs of the second model: where images reach it through AIPP, what the device makes
+ * of them, which is compared with the floats that the first model gets. */
+static tl_status feed_images(tl_evaluation *e, const tl_module *a, tl_module *b,
+                             const tl_aipp_feeds *f, tl_verify_report *r, tl_host_vec *values) {
+  tl_host_vec device = {0};
+  tl_status status = TL_OK;
+  for (uint32_t i = 0; i < values[0].n && status == TL_OK; i++)
+    if (!tl_host_vec_push(&device, values[0].at[i] ? tl_host_retain(values[0].at[i]) : NULL))
+      status = tl_fail_memory(&e->cli->diag, TL_NOWHERE);
+  for (uint32_t i = 0; i < f->n && status == TL_OK; i++) {
+    uint32_t k = f->at[i].input;
+    tl_host_release(device.at[k]);
+    device.at[k] = tl_host_retain(f->at[i].device);
+    tl_output_row row = {.name = tl_value_name(a, tl_module_main(a)->inputs.at[k]),
+                         .got = device.at[k],
+                         .want = values[0].at[k]};
+    tl_aipp_compare(&f->at[i], values[0].at[k], &row.d);
+    if (!tl_output_rows_push(&r->outputs, row))
+      status = tl_fail_memory(&e->cli->diag, TL_NOWHERE);
+  }
+  if (status == TL_OK)
+    status = tl_inputs_adapt(e, a, &device, b, &values[1]);
+  tl_values_release(&device);
+  return status;
+}
+
+/* Makes the inputs of both models. */
+static tl_status make_inputs(tl_evaluation *e, tl_module *a, tl_module *b, tl_aipp_feeds *f,
+                             tl_verify_report *r, tl_host_vec *values) {
+  bool aipp = tl_cli_has(e->cli, TL_OPTION_AIPP);
+  if (aipp)
+    TL_TRY(tl_aipp_take(e, a, f, &values[0], &r->note));
+  size_t before = r->note.n;
+  tl_buf_add_z(&r->note, before ? "; " : "");
+  size_t start = r->note.n;
+  TL_TRY(tl_inputs_settle(e, a, &values[0], &r->note));
+  if (r->note.n == start && before) { /* there is nothing to say of other inputs */
+    r->note.n = before;
+    r->note.p[before] = '\0';
+  }
+  if (aipp)
+    return feed_images(e, a, b, f, r, values);
+  return tl_inputs_adapt(e, a, &values[0], b, &values[1]);
+}
+
 /* Runs both models on the same inputs. The first is the reference: only it may run in another
  * runtime, and only the second imitates an NPU. */
-static tl_status run_both(tl_evaluation *e, tl_module *a, tl_module *b, const tl_tolerance *t,
-                          tl_verify_report *r, tl_host_vec *values) {
+static tl_status run_both(tl_evaluation *e, tl_module *a, tl_module *b, tl_verify_report *r,
+                          tl_aipp_feeds *f, tl_host_vec *values) {
+  const tl_tolerance *t = r->tolerance;
+  bool aipp = tl_cli_has(e->cli, TL_OPTION_AIPP);
   tl_dtype emulate = e->options.emulate;
   uint64_t most = e->heap.limit ? e->heap.limit / 2 : UINT64_C(2) << 30;
-  TL_TRY(tl_inputs_settle(e, a, &values[0], &r->note));
-  TL_TRY(tl_inputs_adapt(e, a, &values[0], b, &values[1]));
+  TL_TRY(make_inputs(e, a, b, f, r, values));
   r->inner = !tl_cli_has(e->cli, TL_OPTION_RUNNER);
   bool known = tl_grains_find(a, TL_DTYPE_NONE, &r->grains[0]) &&
-               tl_grains_find(b, emulate, &r->grains[1]);
+               tl_grains_find(b, aipp ? TL_DTYPE_F16 : emulate, &r->grains[1]);
   if (!known || (r->inner && !tl_twins_init(&r->twins, a, b, t, r->grains, most)))
     return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
   e->options.watch_user = &r->twins;
@@ -167,9 +214,13 @@ static tl_status verify_models(tl_evaluation *e, tl_module *a, const tl_toleranc
   tl_verify_report r = {.tolerance = t};
   tl_host_vec values[4] = {{0}};
   tl_module *b;
+  bool npu = tl_cli_has(e->cli, TL_OPTION_NPU_FORM);
+  tl_aipp_feeds feeds = {0};
   TL_TRY(e->cli->word2 ? tl_evaluation_load_other(e, e->cli->word2, &b)
-                       : tl_evaluation_load_npu(e, e->cli->word, &b));
-  tl_status status = run_both(e, a, b, t, &r, values);
+         : npu         ? tl_evaluation_load_npu(e, e->cli->word, &b)
+                       : tl_evaluation_load(e, e->cli->word, &b));
+  tl_status status = run_both(e, a, b, &r, &feeds, values);
+  tl_aipp_release(&feeds);
   for (size_t i = 0; i < sizeof values / sizeof *values; i++)
     tl_values_release(&values[i]);
   tl_verify_report_release(&r);
@@ -198,7 +249,12 @@ static tl_status verify(tl_evaluation *e, const tl_tolerance *t) {
 /* Checks the arguments that are no options against --npu. */
 static tl_status check_words(tl_cli *cli) {
   bool npu = tl_cli_has(cli, TL_OPTION_NPU_FORM), folder = cli->word2 && tl_is_folder(cli->word2);
-  if (!cli->word || (!cli->word2 && !npu))
+  bool aipp = tl_cli_has(cli, TL_OPTION_AIPP);
+  if (aipp && folder)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, TL_OPTION_AIPP),
+                   "cannot be combined with a folder of outputs\vgive the image and the floats "
+                   "with --input NAME=FILE");
+  if (!cli->word || (!cli->word2 && !npu && !aipp))
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                    "this command compares two models, or a model with a folder of outputs\vtailor "
                    "verify MODEL MODEL|FOLDER, or tailor verify MODEL --npu");
