@@ -28,6 +28,11 @@ $ tailor convert m.tir -o m.air --device-memory=32G 2>&1 | grep -A1 '^  device'
 >            5.0 KiB in all; fits into 32.0 GiB
 $ tailor convert m.tir -o m.air --summary=json 2>&1 | /usr/bin/python3 -c 'import json, sys; d = json.load(sys.stdin)["device"]; print(d["weights"], d["activations"], d["fits"])'
 > 1024 3072 None
+# A device that is known to be too small is a warning.
+$ tailor convert m.tir -o m.air --device-memory=4K 2>&1 | grep 'warning\|hint\|4.0 KiB'
+> m.tir: warning: the model needs 5.0 KiB of the device's memory, which has 4.0 KiB
+>   hint: 'tailor info --memory' says what for; smaller batches, --order=memory or a lower precision need less
+>            5.0 KiB in all; does not fit into 4.0 KiB
 # Sizes that are open.
 $ printf 'graph @g(%%x: f32[n,256]) -> (%%y) {\n  %%a = Softmax(%%x) @a\n  %%y = Exp(%%a) @y\n}\n' >open.tir
 $ tailor info open.tir --memory

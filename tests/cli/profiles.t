@@ -5,24 +5,24 @@ $ printf 'graph @g(%%x: f32[n,3,h,v]) -> (%%y) {\n  const %%w: f32[2,3,3,3] = fi
 $ printf 'graph @g(%%x: f32[n,4], %%z: f32[m,3]) -> (%%y) {\n  const %%w: f32[4,3] = file("w", 0, 48)\n  %%t = MatMul(%%x, %%w) @product\n  %%y = Add(%%t, %%z) @sum\n}\n' >two.tir
 $ tailor convert m.tir -o m.air --input-shape=x:1,3,-1,-1 --dynamic-image-size='8,8;16,8' --profile-report 2>&1 | grep -A1 '^  profile'
 >   profile  8,8: x f32[1,3,8,8] -> y f32[1,2,2,2]
->            MACs 3.46 k, weights 216 bytes, activations 512 bytes
+>            MACs 3.46 k, weights 216 bytes, inputs 768 bytes, outputs 32 bytes, activations 512 bytes
 >   profile  16,8: x f32[1,3,16,8] -> y f32[1,2,4,2]
->            MACs 6.91 k, weights 216 bytes, activations 1.0 KiB
+>            MACs 6.91 k, weights 216 bytes, inputs 1.5 KiB, outputs 64 bytes, activations 1.0 KiB
 $ tailor convert m.tir -o m.air --input-shape=x:1,3,-1,-1 --dynamic-image-size='8,8;16,8' --profile-report=p.json -q && /usr/bin/python3 -c 'import json; [print(p["profile"], p["works"], p["inputs"][0]["shape"], p["outputs"][0]["shape"], p["macs"], p["device"]["weights"], p["device"]["activations"]) for p in json.load(open("p.json"))]'
 > 8,8 True [1, 3, 8, 8] [1, 2, 2, 2] 3456 216 512
 > 16,8 True [1, 3, 16, 8] [1, 2, 4, 2] 6912 216 1024
 $ tailor convert m.tir -o m.air --input-shape=x:1,3,-1,-1 --dynamic-image-size='8,8;16,8' --profile-report=p.txt -q && cat p.txt
 >   profile  8,8: x f32[1,3,8,8] -> y f32[1,2,2,2]
->            MACs 3.46 k, weights 216 bytes, activations 512 bytes
+>            MACs 3.46 k, weights 216 bytes, inputs 768 bytes, outputs 32 bytes, activations 512 bytes
 >   profile  16,8: x f32[1,3,16,8] -> y f32[1,2,4,2]
->            MACs 6.91 k, weights 216 bytes, activations 1.0 KiB
+>            MACs 6.91 k, weights 216 bytes, inputs 1.5 KiB, outputs 64 bytes, activations 1.0 KiB
 $ tailor convert m.tir -o m.air --input-shape=x:1,3,-1,-1 --dynamic-image-size='8,8;16,8' --summary=json 2>&1 | /usr/bin/python3 -c 'import json, sys; print([p["profile"] for p in json.load(sys.stdin)["profiles"]])'
 > ['8,8', '16,8']
 $ tailor info m.tir --memory --input-shape=x:-1,3,8,8 --dynamic-batch-size=1,2
 >   profile  1: x f32[1,3,8,8] -> y f32[1,2,2,2]
->            MACs 3.46 k, weights 216 bytes, activations 512 bytes
+>            MACs 3.46 k, weights 216 bytes, inputs 768 bytes, outputs 32 bytes, activations 512 bytes
 >   profile  2: x f32[2,3,8,8] -> y f32[2,2,2,2]
->            MACs 6.91 k, weights 216 bytes, activations 1.0 KiB
+>            MACs 6.91 k, weights 216 bytes, inputs 1.5 KiB, outputs 64 bytes, activations 1.0 KiB
 # The line for atc: everything that it has to see again, quoted for the shell.
 $ tailor convert two.tir -o "a b.air" --input_shape='x:-1,4;z:-1,3' --input_format=ND --dynamic_dims='1,1;2,2' --output_type=FP16 --soc_version=Ascend310P3 --log=error 2>&1 | grep -A2 'go on'
 > go on with:
@@ -53,9 +53,9 @@ $ tailor convert two.tir -o m.air --input-shape='x:1~4,4;z:2~3,3' --profile-repo
 # The older form of bounds.
 $ tailor convert m.tir -o m.air --input-shape-range='x:[1~2,3,8,8~-1]' --profile-report 2>&1 | grep -A1 '^  profile'
 >   profile  lowest sizes: x f32[1,3,8,8] -> y f32[1,2,2,2]
->            MACs 3.46 k, weights 216 bytes, activations 512 bytes
+>            MACs 3.46 k, weights 216 bytes, inputs 768 bytes, outputs 32 bytes, activations 512 bytes
 >   profile  highest sizes: x f32[2,3,8,v] -> y f32[2,2,2,"v/4"]
->            MACs at least 864, weights 216 bytes, activations 0 bytes and 3 values of open size
+>            MACs at least 864, weights 216 bytes, inputs 0 bytes, outputs 0 bytes, activations 0 bytes and 3 values of open size
 # Open dims that an option cannot fill.
 $ tailor convert m.tir -o m.air --input-shape=x:-1,3,-1,8 --dynamic-batch-size=1,2
 ! tailor: error: --dynamic-batch-size: dim 2 of input 'x' is -1 in --input-shape, but only dim 0, the batch, may be [E10018]
@@ -76,6 +76,6 @@ $ tailor convert m.tir -o m.air --profile-report
 # Batches are the same for all inputs that have one.
 $ tailor info two.tir --memory --input-shape='x:-1,4;z:-1,3' --dynamic-batch-size=2,5
 >   profile  2: x f32[2,4], z f32[2,3] -> y f32[2,3]
->            MACs 24, weights 48 bytes, activations 24 bytes
+>            MACs 24, weights 48 bytes, inputs 56 bytes, outputs 24 bytes, activations 24 bytes
 >   profile  5: x f32[5,4], z f32[5,3] -> y f32[5,3]
->            MACs 60, weights 48 bytes, activations 60 bytes
+>            MACs 60, weights 48 bytes, inputs 140 bytes, outputs 60 bytes, activations 60 bytes

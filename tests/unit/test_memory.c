@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of activations: peak, lower bound and better orders on random graphs, against a count that
  * goes by the graph's description alone and, where they are few, against all orders. */
+#include "ir/eval/eval.h"
 #include "ir/infer/infer.h"
 #include "ir/text/parse.h"
 #include "passes/memory/flow.h"
@@ -312,6 +313,58 @@ static void measure_text(const char *text, tl_memory *out) {
   tl_module_destroy(m);
 }
 
+/* Bytes that the evaluator has in use while the node of a step runs, in the given order: outputs
+ * too, once they are made, and nothing lies over an operand. */
+static uint64_t evaluated_at(const net *g, const int *step, int at) {
+  uint64_t sum = 0;
+  for (int v = 0; v < g->n_values; v++) {
+    int maker = g->values[v].maker;
+    if (maker < 0 || g->values[v].root != v || step[maker] > at)
+      continue;
+    bool kept = false;
+    for (int alias = v; alias < g->n_values; alias++)
+      kept = kept || (g->values[alias].root == v && g->values[alias].output);
+    if (kept || maker == at || users_left(g, step, at, v))
+      sum += g->values[v].bytes;
+  }
+  return sum;
+}
+
+/* The bytes that the evaluator really allocates are those of the same count. */
+static void the_evaluator_needs_as_much(void) {
+  static net g;
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    int step[MOST_NODES];
+    uint64_t peak = 0;
+    make_net(&g, 5 + (int)(seed % 30), seed * 613);
+    for (int i = 0; i < g.n_ops; i++)
+      step[i] = i;
+    for (int i = 0; i < g.n_ops; i++) {
+      uint64_t bytes = evaluated_at(&g, step, i);
+      peak = bytes > peak ? bytes : peak;
+    }
+    tl_diag diag = {0};
+    tl_module *m = build(&g, &diag);
+    tl_host_heap heap;
+    tl_host_heap_init(&heap, 0);
+    static const float zeros[64];
+    tl_host *inputs[2], *outputs[MOST_VALUES] = {NULL};
+    for (int i = 0; i < 2; i++) {
+      int64_t n = (int64_t)(g.values[i].bytes / ELEMENT);
+      inputs[i] = tl_host_borrow(&heap, TL_DTYPE_F32, 1, &n, zeros);
+    }
+    tl_eval_options o = {.exact = true};
+    CU_ASSERT_EQUAL(tl_eval_graph(m, 1, &o, &heap, inputs, outputs), TL_OK);
+    CU_ASSERT_EQUAL(heap.peak, peak);
+    for (int i = 0; i < MOST_VALUES; i++)
+      tl_host_release(outputs[i]);
+    for (int i = 0; i < 2; i++)
+      tl_host_release(inputs[i]);
+    tl_host_heap_release(&heap);
+    tl_module_destroy(m);
+  }
+}
+
 /* x: 40, t: 40 over nothing (x is the caller's), u over t, y is the caller's. */
 static void parts_of_a_model(void) {
   tl_memory t;
@@ -356,6 +409,7 @@ const unit_suite unit_suite_memory = {
     "memory",
     (const unit_test[]){{"small graphs against all orders", small_graphs_against_all_orders},
                         {"large graphs against some orders", large_graphs_against_some_orders},
+                        {"the evaluator needs as much", the_evaluator_needs_as_much},
                         {"parts of a model", parts_of_a_model},
                         {"bodies need memory", bodies_need_memory},
                         {"open sizes are named", open_sizes_are_named},

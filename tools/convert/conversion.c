@@ -67,7 +67,10 @@ tl_status tl_conversion_run_npu(tl_cli *cli, tl_conversion *c) {
 tl_status tl_conversion_measure(tl_cli *cli, tl_conversion *c) {
   if (tl_cli_has(cli, TL_OPTION_QUIET) || strcmp(tl_cli_get(cli, TL_OPTION_SUMMARY), "none") == 0)
     return TL_OK;
-  return tl_device_memory_measure(cli, c->m, &c->summary.device);
+  TL_TRY(tl_device_memory_measure(cli, c->m, &c->summary.device));
+  const tl_profile_facts *largest = tl_profiles_largest(&c->summary.profiles);
+  tl_device_memory_warn(cli, largest ? &largest->memory : &c->summary.device);
+  return TL_OK;
 }
 
 tl_status tl_conversion_write(tl_cli *cli, tl_conversion *c, bool npu) {

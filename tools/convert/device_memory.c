@@ -9,6 +9,24 @@ tl_status tl_device_memory_measure(tl_cli *cli, const tl_module *m, tl_memory *o
   return tl_fail_memory(&cli->diag, TL_NOWHERE);
 }
 
+void tl_device_memory_warn(tl_cli *cli, const tl_memory *t) {
+  uint64_t room = cli->settings.options.device_memory;
+  if (!room || tl_memory_total(t) <= room)
+    return;
+  tl_buf need, has;
+  tl_buf_init(&need);
+  tl_buf_init(&has);
+  tl_add_bytes(&need, tl_memory_total(t));
+  tl_add_bytes(&has, room);
+  if (!need.failed && !has.failed)
+    tl_warn(&cli->diag, TL_AT_FILE(cli->word),
+            "the model needs %s of the device's memory, which has %s\v'tailor info --memory' says "
+            "what for; smaller batches, --order=memory or a lower precision need less",
+            need.p, has.p);
+  tl_buf_release(&need);
+  tl_buf_release(&has);
+}
+
 void tl_device_memory_parts(const tl_memory *t, tl_buf *out) {
   tl_buf_add_z(out, "weights ");
   tl_add_bytes(out, t->weights);

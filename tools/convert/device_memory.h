@@ -9,6 +9,8 @@
 
 /* Measures the module as it is now. Errors are reported. */
 tl_status tl_device_memory_measure(tl_cli *cli, const tl_module *m, tl_memory *out) TL_NODISCARD;
+/* Warns if the device is known not to have as much memory. */
+void tl_device_memory_warn(tl_cli *cli, const tl_memory *t);
 /* Adds one line: the parts, without a line feed. */
 void tl_device_memory_parts(const tl_memory *t, tl_buf *out);
 /* Adds a clause: whether all of it fits, or what is not known. */

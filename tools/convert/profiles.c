@@ -107,10 +107,8 @@ static void add_profile(tl_buf *out, const tl_profile_facts *f) {
   add_ports(out, f->outputs, f->n_outputs);
   tl_buf_printf(out, "\n           MACs %s", f->memory.n_unsized ? "at least " : "");
   add_count(out, f->macs);
-  tl_buf_add_z(out, ", weights ");
-  tl_add_bytes(out, f->memory.weights);
-  tl_buf_add_z(out, ", activations ");
-  tl_add_bytes(out, f->memory.peak);
+  tl_buf_add_z(out, ", ");
+  tl_device_memory_parts(&f->memory, out);
   if (f->memory.n_unsized)
     tl_buf_printf(out, " and %llu values of open size", (unsigned long long)f->memory.n_unsized);
   tl_buf_add_char(out, '\n');
