@@ -77,9 +77,10 @@ void tl_flow_trace(const tl_flow *f, const uint32_t *order, uint32_t *left, uint
 
 /* Finds an order whose peak is at most that of the given one: the best of the given order, a greedy
  * one, which runs the node next that leaves the fewest bytes in use, and a depth-first one, which
- * makes the heaviest operand first; between nodes whose place is the same in all orders, each part
- * is chosen by itself. order: [n_nodes], positions; *peak: theirs. False when memory is out.
- * Deterministic. O((nodes + edges) log nodes). */
+ * makes the heaviest operand first. Between nodes whose place is the same in all orders, each part
+ * is chosen by itself, and the parts that need most are searched, with a bounded effort. order:
+ * [n_nodes], positions; *peak: theirs. False when memory is out. Deterministic. O((nodes + edges)
+ * log nodes). */
 bool tl_flow_reorder(const tl_flow *f, tl_arena *scratch, uint32_t *order, uint64_t *peak);
 
 #endif

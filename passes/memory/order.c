@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds orders of a graph's nodes that need little memory. Two list schedulers make candidates: a
  * greedy one after Warren's instruction scheduling, and one that goes depth first, as Sethi and
- * Ullman number expressions. Neither is always better, so parts of the graph choose. */
+ * Ullman number expressions. Parts of the graph choose among them, and the parts that need most are
+ * searched for better ones. */
 #include <string.h>
 
-#include "passes/memory/flow.h"
+#include "passes/memory/search.h"
 
 enum { N_ORDERS = 3 }; /* the given order first: what is no better does not replace it */
 
@@ -261,10 +262,30 @@ static uint64_t most_of(const uint64_t *bytes, uint32_t from, uint32_t to) {
   return most;
 }
 
-/* Chooses an order for each part between waists. */
-static uint64_t choose(const tl_flow *f, uint32_t *const *orders, uint64_t *const *bytes,
-                       const bool *waist, uint32_t *out) {
-  uint64_t peak = 0;
+/* The parts between waists, each with the order that was chosen for it. */
+typedef struct parts {
+  tl_part *at;
+  uint64_t *peak; /* by part */
+  uint32_t n;
+  uint32_t *heap; /* of parts, the largest peak on top */
+} parts;
+
+/* Fills in what is in use before each node of the given order. live: [n_nodes + 1], zeroed. */
+static void find_live(const tl_flow *f, uint64_t *live) {
+  for (uint32_t b = 0; b < f->n_buffers; b++) {
+    const tl_flow_buffer *buffer = &f->buffers[b];
+    if (buffer->n_users == 0)
+      continue;
+    live[buffer->producer + 1] += buffer->bytes;
+    live[f->users[buffer->first_user + buffer->n_users - 1] + 1] -= buffer->bytes;
+  }
+  for (uint32_t i = 1; i <= f->n_nodes; i++)
+    live[i] += live[i - 1];
+}
+
+/* Chooses one of the orders for each part between waists. */
+static void choose(const tl_flow *f, uint32_t *const *orders, uint64_t *const *bytes,
+                   const bool *waist, parts *p, uint32_t *out) {
   for (uint32_t from = 0, to; from < f->n_nodes; from = to) {
     for (to = from + 1; to < f->n_nodes && !waist[to];)
       to++;
@@ -278,9 +299,65 @@ static uint64_t choose(const tl_flow *f, uint32_t *const *orders, uint64_t *cons
       }
     }
     memcpy(out + from, orders[best] + from, (to - from) * sizeof *out);
-    peak = least > peak ? least : peak;
+    p->at[p->n] = (tl_part){from, to, 0};
+    p->peak[p->n++] = least;
   }
-  return peak;
+}
+
+static void settle(parts *p, uint32_t i) {
+  uint32_t moved = p->heap[i];
+  for (uint32_t child = 2 * i + 1; child < p->n; child = 2 * i + 1) {
+    if (child + 1 < p->n && p->peak[p->heap[child + 1]] > p->peak[p->heap[child]])
+      child++;
+    if (p->peak[p->heap[child]] <= p->peak[moved])
+      break;
+    p->heap[i] = p->heap[child];
+    i = child;
+  }
+  p->heap[i] = moved;
+}
+
+/* Searches for a better order of the part with the largest peak, and of the next one, until one has
+ * none: the peak of the graph is then that part's. */
+static uint64_t improve(tl_search *s, parts *p, uint64_t *live, uint32_t *out) {
+  if (p->n == 0)
+    return 0;
+  find_live(s->f, live);
+  for (uint32_t i = 0; i < p->n; i++)
+    p->heap[i] = i;
+  for (uint32_t i = p->n / 2; i-- > 0;)
+    settle(p, i);
+  for (;;) {
+    uint32_t top = p->heap[0];
+    tl_part *part = &p->at[top];
+    part->live = live[part->from];
+    if (p->peak[top] == 0 ||
+        !tl_search_run(s, part, p->peak[top] - 1, out + part->from, &p->peak[top]))
+      return p->peak[top];
+    settle(p, 0);
+  }
+}
+
+/* Orders to choose from, and where parts begin. */
+typedef struct candidates {
+  uint32_t *const *orders;
+  uint64_t *const *bytes;
+  const bool *waist;
+} candidates;
+
+static bool finish(const tl_flow *f, tl_arena *a, const candidates *c, uint32_t *out,
+                   uint64_t *peak) {
+  tl_search s;
+  parts p = {0};
+  p.at = tl_arena_calloc(a, f->n_nodes, sizeof *p.at);
+  p.peak = tl_arena_calloc(a, f->n_nodes, sizeof *p.peak);
+  p.heap = tl_arena_calloc(a, f->n_nodes, sizeof *p.heap);
+  uint64_t *live = tl_arena_calloc(a, (size_t)f->n_nodes + 1, sizeof *live);
+  if (!p.at || !p.peak || !p.heap || !live || !tl_search_init(&s, f, a))
+    return false;
+  choose(f, c->orders, c->bytes, c->waist, &p, out);
+  *peak = improve(&s, &p, live, out);
+  return true;
 }
 
 static bool find(const tl_flow *f, tl_arena *a, uint32_t *out, uint64_t *peak) {
@@ -301,8 +378,7 @@ static bool find(const tl_flow *f, tl_arena *a, uint32_t *out, uint64_t *peak) {
     orders[0][i] = i;
   for (int k = 0; k < N_ORDERS; k++)
     tl_flow_trace(f, orders[k], left, bytes[k]);
-  *peak = choose(f, orders, bytes, waist, out);
-  return true;
+  return finish(f, a, &(candidates){orders, bytes, waist}, out, peak);
 }
 
 bool tl_flow_reorder(const tl_flow *f, tl_arena *scratch, uint32_t *order, uint64_t *peak) {

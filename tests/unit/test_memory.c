@@ -262,7 +262,7 @@ static void small_graphs_against_all_orders(void) {
   enum { GRAPHS = 400 };
   static net g;
   static found f;
-  int tight = 0, best = 0, improved = 0;
+  int tight = 0, improved = 0;
   for (uint64_t seed = 1; seed <= GRAPHS; seed++) {
     uint32_t order[MOST_NODES];
     bool done[MOST_NODES] = {false};
@@ -270,14 +270,12 @@ static void small_graphs_against_all_orders(void) {
     check_net(&g, &f);
     uint64_t minimum = least(&g, order, done, 0);
     CU_ASSERT_TRUE(f.bound <= minimum);
-    CU_ASSERT_TRUE(f.better >= minimum);
+    CU_ASSERT_EQUAL(f.better, minimum); /* parts as small as these are searched to the end */
     tight += f.bound == minimum;
-    best += f.better == minimum;
     improved += f.better < f.given;
   }
   /* A bound of 0 is sound, and so is an order that never changes: both have to be of use. */
   CU_ASSERT_TRUE(tight > GRAPHS * 3 / 4);
-  CU_ASSERT_TRUE(best > GRAPHS * 9 / 10);
   CU_ASSERT_TRUE(improved > GRAPHS / 20);
 }
 
