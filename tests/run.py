@@ -449,6 +449,10 @@ class Tests:
         """ops whose sizes are open: AIR, and equal to their NPU form at three sizes"""
         return counted([PYTHON, 'tests/conformance/open_sizes.py', '--tailor', self.tool('gcc')])
 
+    def shares(self):
+        """share of the corpus that becomes AIR, and why the rest does not"""
+        return counted([PYTHON, 'tests/conformance/shares.py', '--tailor', self.tool('gcc')])
+
     def select_rows(self):
         """every row of operator selection: candidates, judged types, columns"""
         return counted([PYTHON, 'tests/select/run.py', '--tailor', self.tool('gcc')])

@@ -251,6 +251,13 @@ def movements():
             ('y', 'z'))
         yield f'split/equal-{key}', graph(inputs, [
             '%y, %z, %t = Split(%x) {axis=1, num_outputs=3}'], ('y', 'z', 't'))
+        for n in (2, 3):
+            results = ('y', 'z', 't')[:n]
+            names = ', '.join('%' + r for r in results)
+            yield f'split/{n}-{key}', graph(inputs, [
+                f'{names} = Split(%x) {{axis=-1, num_outputs={n}}}'], results)
+        yield f'split/old-{key}', 'module {\n  opset "" 13\n}\n' + graph(inputs, [
+            '%x2 = Concat(%x, %x) {axis=3}', '%y, %z = Split(%x2) {axis=3}'], ('y', 'z'))
         yield f'expand/like-{key}', graph({**inputs, 'v': 'f32[1,3,1,1]'}, [
             '%s = Shape(%x)', '%y = Expand(%v, %s)'])
         yield f'expand/ones-{key}', graph(inputs, [
@@ -343,6 +350,18 @@ def regions():
             [f'%y = GridSample(%x, %g){words(mode=mode)}'])
 
 
+def signals():
+    for key, dims in {'l': ('2', '"L"', '1'), 'nl': ('"N"', '"L"', '1')}.items():
+        step = ['const %step = i64[] 2', 'const %length = i64[] 4']
+        for sided in (0, 1):
+            yield f'signal/stft-{sided}-{key}', graph({'x': image(dims)}, step + [
+                f'%y = STFT(%x, %step, _, %length) {{onesided={sided}}}'])
+        yield f'signal/stft-window-{key}', graph({'x': image(dims)}, step + [
+            'const %w = f32[4] [0.25, 1.0, 0.75, 0.5]', '%y = STFT(%x, %step, %w)'])
+        yield f'signal/dft-{key}', graph({'x': image((dims[0], '8', dims[1], '1'))}, [
+            'const %a = i64[] 1', '%y = DFT(%x, _, %a)'])
+
+
 def windows():
     """im2col and fold as PyTorch's exporters write them."""
     def places(size, into):
@@ -373,7 +392,7 @@ def windows():
 
 
 CASES = (resizes, upsamples, convolutions, conv_transposes, pools, paddings, movements, choices,
-         regions, windows)
+         regions, signals, windows)
 
 
 def cases():

@@ -194,6 +194,7 @@ def call(node, name, args):
              'scalar': lambda: fill(value(node, args[0])),
              'or': lambda: next((v for v in (value(node, a) for a in args) if v is not None), None),
              'all_equal': lambda: all_equal(value(node, args[0]), value(node, args[1])),
+             'known': lambda: value(node, args[0]) is not None,
              'static': lambda: port is not None and None not in port['dims'],
              'abs': lambda: magnitude(value(node, args[0])),
              'mod': lambda: remainder(value(node, args[0]), value(node, args[1])),
