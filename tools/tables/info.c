@@ -213,6 +213,16 @@ static void add_opsets(tl_buf *out, const tl_module *m) {
   tl_buf_add_char(out, '\n');
 }
 
+/* Adds the versions of ONNX; a module in NPU form, as AIR gives one, has the form instead. */
+static void add_versions(tl_buf *out, const tl_module *m) {
+  if (m->form == TL_FORM_NPU && m->opsets.n == 0) {
+    tl_buf_printf(out, "form     %s\n", tl_form_name((tl_form)m->form));
+    return;
+  }
+  tl_buf_printf(out, "ir       %lld\n", (long long)m->ir_version);
+  add_opsets(out, m);
+}
+
 /* Adds all facts for people: interface, weights, ops, and what the NPU lacks. */
 static void add_text(tl_buf *out, const char *path, const model_info *info) {
   const tl_module *m = info->module;
@@ -223,8 +233,7 @@ static void add_text(tl_buf *out, const char *path, const model_info *info) {
     tl_info_add_name(out, tl_sym(m, m->producer_name));
     tl_buf_add_char(out, '\n');
   }
-  tl_buf_printf(out, "ir       %lld\n", (long long)m->ir_version);
-  add_opsets(out, m);
+  add_versions(out, m);
   for (uint32_t i = 0; i < g->inputs.n; i++)
     add_value(out, m, "input", g->inputs.at[i]);
   for (uint32_t i = 0; i < tl_graph_n_outputs(m, g); i++)
@@ -361,6 +370,7 @@ static void add_json(tl_buf *out, const char *path, const model_info *info) {
   tl_put_object(w);
   tl_member_z(w, "model", path);
   tl_member_sv(w, "producer", tl_sym(m, m->producer_name));
+  tl_member_sv(w, "form", tl_sv_from(tl_form_name((tl_form)m->form)));
   tl_put_key(w, "ir_version");
   tl_put_i64(w, m->ir_version);
   tl_put_key(w, "opset");
