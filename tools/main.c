@@ -175,6 +175,15 @@ static bool answer(tl_cli *cli, tl_status *status) {
   return true;
 }
 
+/* Runs the command, and what was asked for after it. */
+static tl_status run_command(tl_cli *cli) {
+  bool verifies = tl_cli_has(cli, TL_OPTION_VERIFY) && !tl_cli_has(cli, TL_OPTION_DRY_RUN);
+  if (verifies)
+    TL_TRY(tl_verify_check_converted(cli));
+  TL_TRY(cli->command->run(cli));
+  return verifies ? tl_verify_converted(cli) : TL_OK;
+}
+
 /* Parses and runs. Without a command, the arguments are parsed only if they are general options; an
  * unknown command is reported as such and not as a stray argument. */
 static tl_status run(tl_cli *cli, int argc, char **argv) {
@@ -186,7 +195,7 @@ static tl_status run(tl_cli *cli, int argc, char **argv) {
   if (answer(cli, &status))
     return status;
   if (cli->command)
-    return cli->command->run(cli);
+    return run_command(cli);
   if (tl_cli_has(cli, TL_OPTION_GENERATE))
     return generate(cli, tl_cli_get(cli, TL_OPTION_GENERATE));
   if (first && first[0] != '-')

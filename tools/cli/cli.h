@@ -102,6 +102,10 @@ tl_status tl_command_ops(tl_cli *cli);
 tl_status tl_command_info(tl_cli *cli);
 tl_status tl_command_run(tl_cli *cli);
 tl_status tl_command_verify(tl_cli *cli);
+/* convert --verify: refuses, before convert runs, what could not be read back. */
+tl_status tl_verify_check_converted(tl_cli *cli) TL_NODISCARD;
+/* Compares the files that convert has just written with their model. */
+tl_status tl_verify_converted(tl_cli *cli) TL_NODISCARD;
 tl_status tl_command_diff_precision(tl_cli *cli);
 tl_status tl_command_simulate_ranks(tl_cli *cli);
 tl_status tl_command_options(tl_cli *cli);

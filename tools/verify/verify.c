@@ -2,6 +2,7 @@
 /* Implements tailor verify, which evaluates a model and compares it with files or another model. */
 #include <math.h>
 
+#include "tools/cli/output.h"
 #include "tools/run/data_folder.h"
 #include "tools/run/inputs.h"
 #include "tools/run/runner.h"
@@ -270,6 +271,57 @@ static tl_status check_words(tl_cli *cli) {
                    "only");
   return TL_OK;
 }
+
+/* ---- after convert --------------------------------------------------------------------------- */
+
+/* Compares one file with the model that it was made of. */
+static tl_status verify_output(tl_cli *cli, const tl_tolerance *t, const tl_output *o) {
+  tl_evaluation e;
+  tl_module *m;
+  cli->word2 = o->path;
+  tl_status status = tl_evaluation_init(&e, cli);
+  if (status == TL_OK)
+    status = tl_evaluation_load(&e, cli->word, &m);
+  if (status == TL_OK) {
+    status = verify_models(&e, m, t);
+    tl_module_destroy(m);
+  }
+  tl_evaluation_release(&e);
+  return status;
+}
+
+tl_status tl_verify_check_converted(tl_cli *cli) {
+  tl_settings *s = &cli->settings;
+  tl_sv paths =
+      tl_sv_from(tl_cli_has(cli, TL_OPTION_OUTPUT) ? tl_cli_get(cli, TL_OPTION_OUTPUT) : "");
+  bool stream = cli->word && strcmp(cli->word, "-") == 0;
+  for (size_t i = 0; i < paths.n; i++)
+    stream = stream || (paths.p[i] == '-' && (i == 0 || paths.p[i - 1] == '\n') &&
+                        (i + 1 == paths.n || paths.p[i + 1] == '\n'));
+  if (stream)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(s, TL_OPTION_VERIFY),
+                   "needs files: the model is read again, and so is what was written");
+  if (tl_cli_has(cli, TL_OPTION_ACCELERATE_TRAIN_MODE))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(s, TL_OPTION_VERIFY),
+                   "cannot be combined with --accelerate-train-mode, which writes two models"
+                   "\vcompare each by tailor verify");
+  return TL_OK;
+}
+
+tl_status tl_verify_converted(tl_cli *cli) {
+  tl_tolerance t;
+  tl_output_vec outputs = {0};
+  tl_status status = read_tolerance(cli, &t);
+  if (status == TL_OK)
+    status = tl_output_plan(cli, TL_FORMAT_AIR, &outputs);
+  for (uint32_t i = 0; status == TL_OK && i < outputs.n; i++)
+    if (outputs.at[i].format != TL_FORMAT_PBTXT) /* a dump for viewers, without weights */
+      status = verify_output(cli, &t, &outputs.at[i]);
+  tl_output_vec_release(&outputs);
+  return status;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
 
 tl_status tl_command_verify(tl_cli *cli) {
   tl_tolerance t;

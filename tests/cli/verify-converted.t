@@ -1,0 +1,25 @@
+# convert --verify: what was written is read back and compared with the model.
+$ printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%a = Abs(%%x)\n  %%b = Exp(%%a)\n  %%y = Add(%%b, %%x)\n}\n' >m.tir
+$ tailor convert m.tir -o m.air -o m.onnx --verify --summary=none | grep -v tolerance
+> 1 of 1 inputs are random (seed 0)
+> equal   "y": 0 of 6 elements differ, max abs 0, max rel 0, cosine 1
+> 1 tensors have the same name, 0 of them differ
+> 1 of 1 inputs are random (seed 0)
+> equal   "y": 0 of 6 elements differ, max abs 0, max rel 0, cosine 1
+> 3 tensors have the same name, 0 of them differ
+# 60000 + 60000 is more than a half holds: the files are there, the exit status says that they differ.
+$ sed 's/Exp(%a)/Add(%a, %k)/; s/%y = Add(%b, %x)/%y = Add(%b, %b)/; s/  %a =/  const %k: f32[] = 60000.0\n&/' m.tir >big.tir
+$ tailor convert big.tir -o big.air --verify --summary=none --precision-mode=force_fp16 >log; echo $?; grep -c 'differs "y"' log; ls big.air
+> 5
+> 1
+> big.air
+$ tailor convert m.tir -o n.air --verify --dry-run
+! options are valid: m.tir -> n.air (air); 0 recorded for the device compiler
+$ tailor convert m.tir -o - --verify
+! tailor: error: --verify: needs files: the model is read again, and so is what was written
+? 1
+$ tailor convert m.tir -o n.air --verify --accelerate-train-mode='fast|step' --observe-step=step --total-step=5; ls n.air
+! tailor: error: --verify: cannot be combined with --accelerate-train-mode, which writes two models
+!   hint: compare each by tailor verify
+! ls: cannot access 'n.air': No such file or directory
+? 2
