@@ -3,6 +3,7 @@
  *
  *   meaning-probe < modules      textual IR, with lines "// -----" between modules
  *   meaning-probe --made         NPU nodes that built-in rules and definitions make
+ *   meaning-probe --prototypes   all NPU ops of the table: name, and what any node of it means
  *
  * Per NPU node one line of tab-separated words comes out: number of the module, name of the node,
  * op, and what it means: "kernel", "defined", or "nothing" with the nearest reason. Conditions are
@@ -131,10 +132,32 @@ static int tell_all_made(void) {
   return bad;
 }
 
+static int tell_prototypes(void) {
+  tl_diag diag = {0};
+  tl_ruleset set;
+  tl_module *m = tl_module_create(&diag, "rules", 0);
+  if (!m)
+    return 1;
+  tl_ruleset_init(&set, m);
+  set.kinds = TL_RULE_NPU_BIT;
+  int bad = tl_rules_add_builtin(&set) != TL_OK;
+  for (tl_op_id op = 0; !bad && op < tl_n_op_rows; op++)
+    if (is_npu(op))
+      printf("%s\t%s\n", tl_op_row(op)->name,
+             tl_eval_has_kernel(op)      ? "kernel"
+             : tl_rules_define(&set, op) ? "defined"
+                                         : "nothing");
+  tl_ruleset_release(&set);
+  tl_module_destroy(m);
+  return bad;
+}
+
 int main(int argc, char **argv) {
   static const char between[] = "// -----\n";
   uint32_t number = 0;
   int bad = 0;
+  if (argc > 1 && strcmp(argv[1], "--prototypes") == 0)
+    return tell_prototypes();
   if (argc > 1)
     return strcmp(argv[1], "--made") == 0 ? tell_all_made() : 1;
   char *text = malloc(MOST_BYTES);

@@ -13,6 +13,8 @@ that takes its operands and attributes.
 3. What expansions make: the graphs of the golden tests of expansions, whose shapes are sensible, so
    each NPU node must have a meaning.
 
+4. What passes make in C: every NPU op that a source below passes/ names as an op.
+
 meanings.tsv has the ops and combinations without one, with reasons; a line that is not needed fails
 too. The last line is 'N passed, M failed, 0 skipped'."""
 import argparse
@@ -243,6 +245,22 @@ def check_expansions(args, verdict):
                 verdict.add(op, what, meaning, f'{where}: {why}')
 
 
+# ---- 4: passes in C ------------------------------------------------------------------------------
+
+def check_sources(args, verdict):
+    p = subprocess.run([args.probe, '--prototypes'], capture_output=True, text=True, check=True)
+    meanings = dict(rows_of(p.stdout))
+    named = {}
+    for path in sorted(glob.glob(os.path.join(ROOT, 'passes', '**', '*.c'), recursive=True)):
+        with open(path, encoding='utf-8') as f:
+            text = f.read()
+        for op in re.findall(r'TL_OP_npu_(?:[a-z]+_)?(\w+)|TL_SV\("(\w+)"\)', text):
+            named.setdefault(op[0] or op[1], os.path.relpath(path, ROOT))
+    for op, path in sorted(named.items()):
+        if op in meanings:
+            verdict.add(op, 'named in C', meanings[op], path)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--tailor', required=True)
@@ -256,6 +274,7 @@ def main():
     if not args.op:
         check_made(args, verdict)
         check_expansions(args, verdict)
+        check_sources(args, verdict)
     verdict.finish(not args.op)
     for problem in sorted(set(verdict.problems)):
         print('FAIL', problem)
