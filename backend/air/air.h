@@ -152,7 +152,8 @@ typedef struct tl_air {
   tl_air_names graph_pool; /* names of graphs; a graph and a node may have the same name */
   tl_sv *node_names;       /* by node id */
   tl_sv *value_names;      /* by value id: Data and Const nodes */
-  uint8_t *formats;        /* by value id: tl_ge_format */
+  uint8_t *formats;        /* by value id: tl_ge_format where the value is made */
+  uint8_t *node_formats;   /* by node id: tl_ge_format of the node's ports, if it fits their rank */
   uint32_t *weight_of;     /* owned; by value id: index into weights + 1, 0: inside the message */
   const tl_air_row **rows; /* by op id */
   tl_u32_vec graphs;       /* written graphs, root first */
@@ -200,6 +201,8 @@ typedef struct tl_desc_extra {
   tl_sv output_name; /* "_origin_output_tensor_name"; p NULL: none */
   bool dim_names;    /* record the names of symbolic dims */
 } tl_desc_extra;
+/* Returns the format if values of the type have the rank of it, else ND. */
+tl_ge_format tl_air_fitting_format(const tl_module *m, tl_type_id type, tl_ge_format format);
 /* Appends the desc of a value of this type. A format that does not fit the rank becomes ND. extra:
  * NULL for none; only such descs are remembered. */
 void tl_air_desc(tl_air *a, unsigned field, tl_type_id type, tl_ge_format format,

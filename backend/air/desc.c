@@ -108,8 +108,8 @@ static void dim_name_entry(tl_air *a, const tl_type *t) {
   tl_encode_close(b, entry);
 }
 
-/* Returns the format if it fits the rank, else ND. */
-static tl_ge_format fitting(tl_ge_format format, const tl_type *t) {
+tl_ge_format tl_air_fitting_format(const tl_module *m, tl_type_id type, tl_ge_format format) {
+  const tl_type *t = tl_type_get(m, type);
   bool fits = (format == TL_GE_NCHW && t->rank == 4) || (format == TL_GE_NCDHW && t->rank == 5);
   return fits ? format : TL_GE_ND;
 }
@@ -162,7 +162,7 @@ static void remember(tl_air *a, uint32_t index, size_t at) {
 void tl_air_desc(tl_air *a, unsigned field, tl_type_id type, tl_ge_format format,
                  const tl_desc_extra *extra) {
   const tl_type *t = tl_type_get(a->m, type);
-  tl_ge_format fit = fitting(format, t);
+  tl_ge_format fit = tl_air_fitting_format(a->m, type, format);
   uint32_t index = type * TL_N_GE_FORMATS + (uint32_t)fit;
   if (!extra && index < a->n_descs && a->descs[index].p) {
     tl_encode_varint(&a->buf, (uint64_t)field << 3 | TL_WIRE_LENGTH);

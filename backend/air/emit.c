@@ -254,11 +254,13 @@ static tl_status prepare(tl_air *a) {
   a->node_names = tl_pages_alloc(tl_module_node_end(m), sizeof *a->node_names);
   a->value_names = tl_pages_alloc(values, sizeof *a->value_names);
   a->formats = calloc(values, 1);
+  a->node_formats = calloc(tl_module_node_end(m), 1);
   a->weight_of = calloc(values, sizeof *a->weight_of);
   a->rows = tl_arena_calloc(&a->arena, tl_n_op_rows, sizeof *a->rows);
   a->graph_names = tl_arena_calloc(&a->arena, m->graphs.n + 1u, sizeof *a->graph_names);
-  if (!a->node_names || !a->value_names || !a->formats || !a->weight_of || !a->rows ||
-      !a->graph_names || tl_air_names_init(&a->names, &a->arena, tl_module_node_end(m)) != TL_OK ||
+  if (!a->node_names || !a->value_names || !a->formats || !a->node_formats || !a->weight_of ||
+      !a->rows || !a->graph_names ||
+      tl_air_names_init(&a->names, &a->arena, tl_module_node_end(m)) != TL_OK ||
       tl_air_names_init(&a->graph_pool, &a->arena, m->graphs.n) != TL_OK)
     return tl_air_no_memory(a);
   a->stem = tl_model_stem(a->path);
@@ -271,6 +273,7 @@ static void release(tl_air *a) {
   tl_pages_free(a->node_names, tl_module_node_end(a->m), sizeof *a->node_names);
   tl_pages_free(a->value_names, tl_module_value_end(a->m), sizeof *a->value_names);
   free(a->formats);
+  free(a->node_formats);
   free(a->weight_of);
   tl_pages_free(a->descs, a->n_descs, sizeof *a->descs);
   tl_air_names_release(&a->names);

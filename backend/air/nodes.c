@@ -3,7 +3,6 @@
 #include "backend/air/air.h"
 
 #include "ir/marks.h"
-#include "ir/marks.h"
 #include "ir/ops_gen.h"
 #include "ir/trace.h"
 
@@ -102,17 +101,18 @@ static void encode_value_desc(tl_air *a, unsigned field, tl_value_id v,
   tl_air_desc(a, field, tl_value_type(a->m, v), (tl_ge_format)a->formats[v], extra);
 }
 
-/* Encodes one desc for each slot. */
-static void encode_descs(tl_air *a) {
+/* Encodes one desc for each slot. Its format is the node's, whatever the other end of the edge
+ * has. */
+static void encode_descs(tl_air *a, tl_ge_format format) {
   for (uint32_t i = 0; i < a->inputs.n; i++)
     if (a->inputs.at[i].value)
-      encode_value_desc(a, TL_NODE_INPUT_DESC, a->inputs.at[i].value, NULL);
+      tl_air_desc(a, TL_NODE_INPUT_DESC, tl_value_type(a->m, a->inputs.at[i].value), format, NULL);
     else
       tl_encode_raw(&a->buf, a->unset_blob.p, a->unset_blob.n);
   for (uint32_t i = 0; i < a->outputs.n; i++) {
     tl_value_id v = a->outputs.at[i].value;
     if (v && tl_value_type(a->m, v))
-      encode_value_desc(a, TL_NODE_OUTPUT_DESC, v, NULL);
+      tl_air_desc(a, TL_NODE_OUTPUT_DESC, tl_value_type(a->m, v), format, NULL);
     else
       tl_air_unknown_desc(a, TL_NODE_OUTPUT_DESC, (tl_dtype)a->outputs.at[i].dtype);
   }
@@ -344,7 +344,7 @@ void tl_air_op_node(tl_air *a, tl_node_id n, int64_t id) {
   if (node->stream > 0)
     tl_encode_int(&a->buf, TL_NODE_STREAM, node->stream);
   encode_const_flags(a);
-  encode_descs(a);
+  encode_descs(a, (tl_ge_format)a->node_formats[n]);
   encode_subgraphs(a, n, op);
 }
 

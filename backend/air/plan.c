@@ -211,33 +211,40 @@ static tl_status plan_graph(tl_air *a, const tl_graph *g) {
 
 /* ---- formats ---- */
 
-/* The first format counts: graph inputs get theirs before nodes do. */
+/* The first format counts. One that does not fit the rank leaves room for another. */
 static void set_format(tl_air *a, tl_value_id v, tl_ge_format format) {
   if (v && a->formats[v] == TL_GE_ND)
-    a->formats[v] = (uint8_t)format;
+    a->formats[v] = (uint8_t)tl_air_fitting_format(a->m, tl_value_type(a->m, v), format);
 }
 
-/* Returns true for the ports that carry images or filters, by GE's names of ports. */
-static bool is_spatial_port(const char *name) {
-  return strcmp(name, "x") == 0 || strcmp(name, "y") == 0 || strcmp(name, "filter") == 0;
-}
-
-/* Gives the values on the ports x, filter and y of an op its data_format, if that is NCHW or NCDHW.
- * All other values are ND. */
-static void format_node(tl_air *a, tl_node_id n) {
+/* Returns the format that an op declares by data_format, ND for an op that declares none. */
+static tl_ge_format declared_format(const tl_air *a, tl_node_id n) {
   const tl_op *op = tl_op_row(tl_node_get(a->m, n)->op);
   const tl_attr *given = op ? tl_node_attr_or_default(a->m, n, TL_SYM_data_format) : NULL;
   if (!given || given->kind != TL_ATTR_STRING)
+    return TL_GE_ND;
+  return given->u.s == TL_SYM_NCHW    ? TL_GE_NCHW
+         : given->u.s == TL_SYM_NCDHW ? TL_GE_NCDHW
+                                      : TL_GE_ND;
+}
+
+/* Gives a node its format, and the inputs and constants that it reads: Data and Const have none of
+ * their own. Results of other nodes keep that of their maker, ND too: the device compiler carries
+ * a format from a node that has one through nodes where every port is ND, and stops at a node
+ * that has both. */
+static void format_node(tl_air *a, tl_node_id n) {
+  const tl_node *node = tl_node_get(a->m, n);
+  tl_ge_format format = declared_format(a, n);
+  if (format == TL_GE_ND)
     return;
-  tl_ge_format format = given->u.s == TL_SYM_NCHW    ? TL_GE_NCHW
-                        : given->u.s == TL_SYM_NCDHW ? TL_GE_NCDHW
-                                                     : TL_GE_ND;
-  for (uint32_t i = 0; i < op->n_operand_ports; i++)
-    if (is_spatial_port(op->operands[i].name))
-      set_format(a, tl_operand(a->m, n, i), format);
-  for (uint32_t i = 0; i < op->n_result_ports; i++)
-    if (is_spatial_port(op->results[i].name))
-      set_format(a, tl_result(a->m, n, i), format);
+  a->node_formats[n] = (uint8_t)format;
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    tl_value_id v = tl_operand(a->m, n, i);
+    if (v && tl_value_get(a->m, v)->kind != TL_VALUE_RESULT)
+      set_format(a, v, format);
+  }
+  for (uint32_t i = 0; i < node->n_results; i++)
+    set_format(a, node->results + i, format);
 }
 
 /* Sets the formats of a graph. The input format of the options applies to inputs of the root

@@ -287,6 +287,33 @@ static void input_formats(void) {
   }
 }
 
+/* A format belongs to the ports of a node that declares data_format. Other nodes have ND on every
+ * port, so that the device compiler carries the format through them; an input takes what its
+ * reader declares where the input format does not fit the rank. */
+static void port_formats(void) {
+  air_model a;
+  tl_options o = tl_options_default();
+  air_model_make(&a,
+                 "graph @g(%x: f32[1,3,8,8], %v: f32[1,2,8,8,8]) -> (%y, %d) {\n"
+                 "  const %w: f32[2,3,1,1] = [1, 2, 3, 4, 5, 6]\n"
+                 "  const %u: f32[1,2,1,1,1] = [1, 2]\n"
+                 "  %c = Conv(%x, %w) @conv {}\n"
+                 "  %y = Sigmoid(%c) @after {}\n"
+                 "  %d = Conv(%v, %u) @deep {}\n}\n",
+                 &o, 0);
+  const TlGe__GraphDef *g = a.model->graph[0];
+  check_desc(air_node(g, "conv")->output_desc[0], 1, "1,2,8,8", "NCHW", 0);
+  check_desc(air_node(g, "after")->input_desc[0], 1, "1,2,8,8", "ND", 2);
+  check_desc(air_node(g, "after")->output_desc[0], 1, "1,2,8,8", "ND", 2);
+  CU_ASSERT_FALSE(AIR_HAS(air_node(g, "after")->input_desc[0], "origin_format_is_set"));
+  check_desc(air_node(g, "v")->input_desc[0], 1, "1,2,8,8,8", "NCDHW", 30);
+  check_desc(air_node(g, "v")->output_desc[0], 1, "1,2,8,8,8", "NCDHW", 30);
+  check_desc(air_node(g, "deep")->input_desc[0], 1, "1,2,8,8,8", "NCDHW", 30);
+  check_desc(air_node(g, "deep")->input_desc[1], 1, "1,2,1,1,1", "NCDHW", 30);
+  check_desc(air_node(g, "deep")->output_desc[0], 1, "1,1,8,8,8", "NCDHW", 30);
+  air_model_end(&a);
+}
+
 /* Two equal weights and a third, each above what stays inside in the split form. */
 static const char *weights_text(tl_buf *text) {
   tl_buf_add_z(text, "graph @g(%x: f32[300]) -> (%y) {\n");
@@ -396,6 +423,7 @@ static const unit_test tests[] = {{"nodes and edges", nodes_and_edges},
                                   {"branches", branches},
                                   {"model attributes", model_attributes},
                                   {"input formats", input_formats},
+                                  {"port formats", port_formats},
                                   {"split form", split_form},
                                   {"separate weights", separate_weights},
                                   {"combined weights", combined_weights},
