@@ -283,7 +283,7 @@ class Line:
         for name in ('insert_op_conf', 'fusion_switch_file', 'op_precision_mode'):
             if name in self.named:
                 with open(os.path.join(self.folder, self.named[name]), 'w', encoding='utf-8') as f:
-                    f.write('aipp_op { aipp_mode: static }\n')
+                    f.write('aipp_op { aipp_mode: static input_format: RGB888_U8 }\n')
 
 
 def file_fault(line):
