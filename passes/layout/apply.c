@@ -75,7 +75,8 @@ static void rename_list(applying *a, uint32_t i) {
 static void rename_attr(applying *a) {
   int64_t axis = tl_node_attr_int(a->m, a->n, TL_SYM_axis, 0);
   int64_t rank = counted_in(a), to;
-  if (axis < -rank || axis >= rank) /* of one scale for all */
+  bool scales = a->law->row->axis == TL_LAW_AXIS_SCALES;
+  if (scales && type_of(a->m, tl_operand(a->m, a->n, 1))->rank == 0) /* one for all */
     return;
   to = renamed(a, axis, (unsigned)rank);
   if (to != (axis < 0 ? axis + rank : axis))

@@ -149,8 +149,9 @@ static bool read_spread(tl_law *law, const tl_module *m, tl_node_id n) {
     if (letter(law, i) == 'x' && (own < 0 || own > rank))
       return false;
   }
-  /* ONNX alone says that operands are broadcast */
-  return node->n_operands == 1 || tl_op_domain_symbol(m, node->op) == 0;
+  /* without a row: ONNX alone says that operands are broadcast */
+  return law->row != &rows[ROW_ELEMENTWISE] || node->n_operands == 1 ||
+         tl_op_domain_symbol(m, node->op) == 0;
 }
 
 static bool read_reduced(tl_law *law, const tl_module *m, tl_node_id n) {
