@@ -80,6 +80,9 @@ def resizes():
                    resize(dims, how, mode=mode, coordinate_transformation_mode=place))
         for mode in ('linear', 'cubic'):
             yield f'resize/{mode}-antialias-{how}-{key}', resize(dims, how, mode=mode, antialias=1)
+        yield (f'resize/linear-smooth-{how}-{key}',
+               resize(dims, how, mode='linear', antialias=1,
+                      coordinate_transformation_mode='pytorch_half_pixel'))
         yield (f'resize/cubic-exclude-{how}-{key}',
                resize(dims, how, mode='cubic', exclude_outside=1, cubic_coeff_a=-0.5))
         yield f'resize/linear-half-{how}-{key}', resize(dims, how, 'f16', mode='linear')
