@@ -99,3 +99,9 @@ $ printf 'rules 1\nrule Quick : graph {\n  match { %%m = Mul(%%x, const ~1.702) 
 # Two differences are none that one number explains.
 $ sed 's/Elu(%x)$/Elu(%x) {alpha=2.0}/' n.tir >n2.tir; tailor explain n2.tir --rules=n.tlr --fusion=Soft
 > nothing was fused, and there was no near miss
+# Dtypes and users are named as well.
+$ printf 'rules 1\nrule Half : graph {\n  match { %%t = Elu(%%x)  %%y = Neg(%%t) }\n  where { dtype(%%x) == f16 }\n  replace { %%y = my::Half(%%x) }\n}\n' >h.tlr; printf 'graph @g(%%x: f32[2,3]) -> (%%y, %%z) {\n  %%e = Elu(%%x)\n  %%y = Neg(%%e)\n  %%z = Tanh(%%e)\n}\n' >h.tir; tailor explain h.tir --rules=h.tlr --fusion=Half; sed 's/== f16/== f32/' h.tlr >f.tlr; tailor explain h.tir --rules=f.tlr --fusion=Half
+> Half: 0 fused, 1 not
+>   not    `Neg->y`: DTYPE: `dtype(%x) == f16` does not hold: dtype(%x) is f32, %x is `x`: f32[2,3]
+> Half: 0 fused, 1 not
+>   not    `Neg->y`: MULTI_CONSUMER: `Elu->e` has 1 consumer outside the pattern: `Tanh->z`
