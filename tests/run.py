@@ -373,6 +373,10 @@ class Tests:
         return counted([PYTHON, 'tests/air/round_trip.py', '--tailor', self.tool('gcc'),
                         '--every', '6', '--verify', '3'])
 
+    def air_hostile(self):
+        """AIR files that are wrong in their structure, sanitized"""
+        return counted([PYTHON, 'tests/air/hostile.py', '--tailor', self.tool('asan')])
+
     def op_dtypes(self):
         """dtypes of the op table against those of ONNX"""
         return counted([PYTHON, 'tests/reader/dtypes.py'])

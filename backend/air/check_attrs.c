@@ -100,7 +100,11 @@ static tl_status check_attr(const tl_air_checker *c, tl_air_bytes key, tl_air_by
   case TL_ATTRDEF_B:
   case TL_ATTRDEF_LIST_LIST_INT:
   case TL_ATTRDEF_LIST_LIST_FLOAT:
-  case TL_ATTRDEF_DT: return TL_OK;
+  case TL_ATTRDEF_DT:
+  case TL_ATTRDEF_BT: /* this and the next are carried from a file that was read */
+  case TL_ATTRDEF_FUNC:
+  case TL_ATTRDEF_TD:
+  case TL_ATTRDEF_G: return TL_OK;
   case TL_ATTRDEF_LIST: {
     int which = tl_air_bookkeeping(key);
     return which < 0 ? check_list(c, f.body) : check_bookkeeping(c, which, f.body, n);

@@ -302,6 +302,8 @@ static tl_status lower_node(lowering *l, attr_vec *attrs) {
   uint32_t keep = 0;
   if (row && row->domain_symbol == TL_SYM_npu && row->n_npu == 0)
     return TL_OK;
+  if (!row && l->m->form == TL_FORM_NPU && tl_op_domain_symbol(l->m, node->op) == TL_SYM_npu)
+    return TL_OK; /* of an AIR file that was read: whoever wrote it has the kernel */
   if (row && row->n_npu)
     TL_TRY(tl_npu_forms_get(&l->forms, node->op, &f));
   f = form_of(l, f);
