@@ -4,6 +4,7 @@
 
 #include "ir/marks.h"
 #include "ir/ops_gen.h"
+#include "ir/options/custom_ops.h"
 #include "ir/trace.h"
 
 static void add_slot(tl_air *a, tl_slot_vec *v, tl_slot s) {
@@ -208,9 +209,35 @@ static void output_slots(tl_air *a, tl_node_id n, const tl_op *op, const tl_air_
   }
 }
 
-/* Adds slots x0, x1 ... and y0, y1 ... for an op that the op table does not list. */
+/* Adds a slot for each operand or result as a user's file names them. A dynamic port takes what the
+ * ports behind it leave. */
+static void informed_slots(tl_air *a, tl_node_id n, tl_op_info info, bool output) {
+  const tl_node *node = tl_node_get(a->m, n);
+  uint32_t n_slots = output ? info.row->n_outputs : info.row->n_inputs;
+  uint32_t n_values = output ? node->n_results : node->n_operands, used = 0;
+  for (uint32_t k = 0; k < n_slots; k++) {
+    const tl_op_info_slot *slot = tl_op_info_slot_at(info, output, k);
+    bool dynamic = slot->kind == TL_SLOT_DYNAMIC;
+    uint32_t after = n_slots - k - 1, left = n_values - used;
+    uint32_t count = dynamic ? (left > after ? left - after : 0) : left ? 1 : 0;
+    for (uint32_t i = 0; i < count; i++, used++)
+      add_slot(a, output ? &a->outputs : &a->inputs,
+               (tl_slot){.value = output ? tl_result(a->m, n, used) : tl_operand(a->m, n, used),
+                         .port = tl_op_info_text(info, slot->name),
+                         .index = dynamic ? (int32_t)i : -1});
+  }
+}
+
+/* Adds slots for an op that the op table does not list: as its operator information names them,
+ * else x0, x1 ... and y0, y1 ... */
 static void opaque_slots(tl_air *a, tl_node_id n) {
   const tl_node *node = tl_node_get(a->m, n);
+  tl_op_info info = tl_options_custom_info(a->options, tl_op_name(a->m, node->op));
+  if (info.row) {
+    informed_slots(a, n, info, false);
+    informed_slots(a, n, info, true);
+    return;
+  }
   for (uint32_t i = 0; i < node->n_operands; i++)
     add_slot(a, &a->inputs,
              (tl_slot){.value = tl_operand(a->m, n, i), .port = "x", .index = (int32_t)i});

@@ -98,10 +98,10 @@ const tl_option_row *tl_option_row_get(tl_option_id id) { return &rows[id]; }
 
 /* Values of these options may contain commas and semicolons, so line feeds join them. */
 bool tl_option_joins_lines(tl_option_id id) {
-  static const tl_option_id joined[] = {TL_OPTION_RULES,           TL_OPTION_RULE_LIST,
-                                        TL_OPTION_TO_FLOAT,        TL_OPTION_OP_INFO,
-                                        TL_OPTION_OP_BLOCK_LIST,   TL_OPTION_NODE_BLOCK_LIST,
-                                        TL_OPTION_OP_INCLUDE_LIST, TL_OPTION_NODE_INCLUDE_LIST};
+  static const tl_option_id joined[] = {
+      TL_OPTION_ALLOW_CUSTOM_OPS, TL_OPTION_RULES,           TL_OPTION_RULE_LIST,
+      TL_OPTION_TO_FLOAT,         TL_OPTION_OP_INFO,         TL_OPTION_OP_BLOCK_LIST,
+      TL_OPTION_NODE_BLOCK_LIST,  TL_OPTION_OP_INCLUDE_LIST, TL_OPTION_NODE_INCLUDE_LIST};
   for (size_t i = 0; i < sizeof joined / sizeof *joined; i++)
     if (joined[i] == id)
       return true;

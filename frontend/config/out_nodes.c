@@ -98,3 +98,40 @@ tl_status tl_read_name_map(tl_diag *d, tl_arena *a, const char *path, tl_options
   tl_file_close(f);
   return status;
 }
+
+/* Returns true for a name as ONNX and the device compiler have them, with or without a domain. */
+static bool is_op_name(tl_sv s) {
+  for (size_t i = 0; i < s.n; i++) {
+    char c = s.p[i];
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!letter && !(c == '_' || c == '.' || c == ':' || c == '-'))
+      return false;
+  }
+  return s.n > 0;
+}
+
+tl_status tl_read_custom_ops(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
+                             tl_options *out) {
+  size_t most = 1;
+  for (size_t i = 0; i < text.n; i++)
+    most += text.p[i] == ',' || text.p[i] == '\n';
+  tl_sv *names = tl_arena_calloc(a, most, sizeof *names);
+  uint32_t n = 0;
+  if (!names)
+    return tl_fail_memory(d, where);
+  for (tl_sv lines = text; lines.p;) {
+    tl_sv line = tl_sv_split(&lines, '\n');
+    while (line.p) {
+      tl_sv name = tl_sv_trim(tl_sv_split(&line, ','));
+      if (name.n && !is_op_name(name))
+        return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
+                            "'%.*s' is not the name of an op\v%s", TL_SV_ARG(tl_sv_shown(name)),
+                            tl_value_hint(name, "names are joined by ','"));
+      if (name.n)
+        names[n++] = name;
+    }
+  }
+  out->custom_ops = names;
+  out->n_custom_ops = n;
+  return TL_OK;
+}

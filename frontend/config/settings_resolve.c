@@ -356,6 +356,9 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
   TL_TRY(resolve_device_memory(s, d));
   TL_TRY(resolve_shapes(s, d, &ranged));
   TL_TRY(resolve_aipp(s, d));
+  if (s->value[TL_OPTION_ALLOW_CUSTOM_OPS])
+    TL_TRY(tl_read_custom_ops(d, &s->arena, tl_at_option(s, TL_OPTION_ALLOW_CUSTOM_OPS),
+                              tl_sv_from(s->value[TL_OPTION_ALLOW_CUSTOM_OPS]), o));
   if (s->value[TL_OPTION_FREEZE])
     TL_TRY(tl_read_frozen(d, &s->arena, tl_at_option(s, TL_OPTION_FREEZE),
                           tl_sv_from(s->value[TL_OPTION_FREEZE]), o));

@@ -20,6 +20,9 @@ tl_status tl_read_shape_lists(tl_diag *d, tl_arena *a, tl_location where, tl_sv 
 /* Reads "name=3;other=[1,2];third=file.npy" into out->frozen. E10002; errors of the .npy reader. */
 tl_status tl_read_frozen(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                          tl_options *out) TL_NODISCARD;
+/* Reads names joined by ',' or line feeds into out->custom_ops. E10001. */
+tl_status tl_read_custom_ops(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
+                             tl_options *out) TL_NODISCARD;
 /* Reads "node:0;node:1" or "name;name". */
 tl_status tl_read_out_nodes(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                             tl_options *out) TL_NODISCARD;

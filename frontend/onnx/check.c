@@ -101,9 +101,13 @@ tl_status tl_onnx_unknown_op(const tl_onnx_reader *r, tl_symbol domain, tl_sv op
   }
   const char *in = domain ? tl_sym(r->m, domain).p : "ai.onnx";
   if (near)
-    return tl_fail(r->d, TL_INVALID_MODEL, where, "domain %s has no op '%.*s'\vdid you mean '%s'?",
-                   in, TL_SV_ARG(op_type), near->name);
+    return tl_fail(
+        r->d, TL_INVALID_MODEL, where,
+        "domain %s has no op '%.*s'\vdid you mean '%s'? If your package has an NPU kernel "
+        "of it: --allow-custom-ops=%.*s",
+        in, TL_SV_ARG(op_type), near->name, TL_SV_ARG(op_type));
   return tl_fail(r->d, TL_INVALID_MODEL, where,
-                 "domain %s has no op '%.*s'\vuse a domain of your own for custom ops", in,
-                 TL_SV_ARG(op_type));
+                 "domain %s has no op '%.*s'\vif your package has an NPU kernel of it: "
+                 "--allow-custom-ops=%.*s",
+                 in, TL_SV_ARG(op_type), TL_SV_ARG(op_type));
 }

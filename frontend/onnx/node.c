@@ -6,6 +6,7 @@
 #include "frontend/onnx/node.h"
 #include "frontend/onnx/notes.h"
 #include "frontend/onnx/ops.h"
+#include "ir/options/custom_ops.h"
 #include "ir/ops_gen.h"
 
 enum { MAX_ATTRS = 1024 }; /* of one node */
@@ -35,6 +36,20 @@ static tl_sv renamed(const tl_onnx *reader, tl_sv op_type) {
     if (tl_sv_eq(o->op_renames[i].from, op_type))
       return o->op_renames[i].to;
   return op_type;
+}
+
+/* Returns true if an op that a standard domain lacks is carried as it is. */
+static bool is_allowed(const tl_onnx *reader, tl_sv op_type) {
+  const tl_options *o = reader->o->options;
+  return o && (o->allow_unmapped || tl_options_custom_op(o, op_type));
+}
+
+/* Warns of the first use of such an op. */
+static void warn_carried(tl_onnx *reader, tl_symbol domain, tl_sv op_type, uint32_t before) {
+  if (reader->r.m->opaque_ops.n > before && (domain == 0 || domain == TL_SYM_ai_onnx_ml))
+    tl_warn_code(reader->r.d, "W_CUSTOM_OP", TL_AT_FILE(reader->r.path),
+                 "domain %s has no op '%.*s', which is carried as it is",
+                 domain ? "ai.onnx.ml" : "ai.onnx", TL_SV_ARG(tl_sv_shown(op_type)));
 }
 
 /* Finds the op: first in the op table (ONNX Runtime, too, prefers its own ops to functions of the
@@ -68,11 +83,13 @@ tl_status tl_onnx_resolve(tl_onnx *reader, const tl_node_wire *w, tl_op_id *op,
     *op = tl_onnx_table_op(&reader->r, 0, name);
     if (*op != UINT32_MAX)
       return TL_OK;
-  } else if (domain == 0 || domain == TL_SYM_ai_onnx_ml) {
+  } else if (!is_allowed(reader, w->op_type) && (domain == 0 || domain == TL_SYM_ai_onnx_ml)) {
     return tl_onnx_unknown_op(&reader->r, domain, w->op_type,
                               tl_onnx_node_where(&reader->names, &reader->ports, w));
   }
+  uint32_t before = reader->r.m->opaque_ops.n;
   *op = tl_op_intern(reader->r.m, domain, name);
+  warn_carried(reader, domain, other, before);
   return *op == UINT32_MAX ? TL_NO_MEMORY : TL_OK;
 }
 

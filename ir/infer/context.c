@@ -63,10 +63,18 @@ tl_status tl_infer_fail(tl_infer *ctx, const char *fmt, ...) {
   va_start(ap, fmt);
   tl_buf_vprintf(&text, fmt, ap);
   va_end(ap);
-  describe_operands(ctx, &text);
-  tl_sv shown = text.failed ? TL_SV("types or shapes do not fit") : tl_buf_view(&text);
+  const char *hint = text.n ? memchr(text.p, '\v', text.n) : NULL;
+  tl_buf what;
+  tl_buf_init(&what);
+  tl_buf_add(&what, text.p, hint ? (size_t)(hint - text.p) : text.n);
+  describe_operands(ctx, &what);
+  if (hint)
+    tl_buf_add(&what, hint, (size_t)(text.p + text.n - hint));
+  bool failed = text.failed || what.failed;
+  tl_sv shown = failed ? TL_SV("types or shapes do not fit") : tl_buf_view(&what);
   tl_status status = tl_fail(ctx->m->diag, TL_INVALID_MODEL, tl_node_where(ctx->m, ctx->node),
                              "%.*s", TL_SV_ARG(shown));
+  tl_buf_release(&what);
   tl_buf_release(&text);
   return status;
 }

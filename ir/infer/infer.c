@@ -41,6 +41,18 @@ static uint32_t first_operand_of(tl_infer *ctx, const bindings *b, int8_t var) {
   }
 }
 
+/* Says how an operand of an integer dtype that the op lacks gets one that it has. */
+static const char *lift_of(const tl_op *row, const tl_op_port *port, unsigned dtype) {
+  bool bytes = dtype == TL_DTYPE_I8 || dtype == TL_DTYPE_U8;
+  uint64_t allowed = row->vars[port->var].dtypes;
+  if (bytes && row->domain_symbol == 0 && strcmp(row->name, "MatMul") == 0)
+    return "\vuse MatMulInteger, which takes i8 and u8 and gives i32, or Cast the operands to f32 "
+           "and the result back";
+  if (tl_dtype_is_integer((tl_dtype)dtype) && (allowed & TL_DTYPE_BIT(TL_DTYPE_F32)))
+    return "\vCast the operands to f32, and the result back: exact up to 16777216";
+  return "";
+}
+
 /* Reports a dtype that the op does not allow, with those it does. */
 static tl_status refuse_dtype(tl_infer *ctx, const tl_op *row, const tl_op_port *port, uint32_t i,
                               unsigned dtype) {
@@ -48,8 +60,9 @@ static tl_status refuse_dtype(tl_infer *ctx, const tl_op *row, const tl_op_port 
   tl_buf_init(&allowed);
   tl_dtype_print_set(row->vars[port->var].dtypes, &allowed);
   tl_status status =
-      tl_infer_fail(ctx, "operand %u has dtype %s, which %s does not allow for '%s', but %.*s", i,
-                    dtype_name(dtype), row->name, port->name, TL_SV_ARG(tl_buf_view(&allowed)));
+      tl_infer_fail(ctx, "operand %u has dtype %s, which %s does not allow for '%s', but %.*s%s", i,
+                    dtype_name(dtype), row->name, port->name, TL_SV_ARG(tl_buf_view(&allowed)),
+                    lift_of(row, port, dtype));
   tl_buf_release(&allowed);
   return status;
 }

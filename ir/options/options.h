@@ -111,6 +111,8 @@ typedef struct tl_options {
   uint32_t n_out_nodes;
   const tl_op_rename *op_renames;
   uint32_t n_op_renames;
+  const tl_sv *custom_ops; /* --allow-custom-ops; ask tl_options_custom_op */
+  uint32_t n_custom_ops;
   tl_external_weight external_weight;
   const tl_carried_option *carried;
   uint32_t n_carried;

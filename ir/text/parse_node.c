@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Node statements: results = Op(operands) @name {attributes} : types, then clauses. */
+#include "ir/ops_gen.h"
 #include "ir/text/parse_internal.h"
 
 /* ---- the op ---------------------------------------------------------------------------------- */
@@ -41,7 +42,10 @@ static tl_status parse_op(tl_parser *p, tl_op_id *op) {
     at = p->at;
     TL_TRY(tl_parse_word_or_string(p, "the op's name", &name));
   }
-  if (domain == 0 && tl_op_find(domain, name) == UINT32_MAX)
+  bool said = domain == TL_SYM_ai_onnx; /* then a custom op may have no domain of its own */
+  if (said)
+    domain = 0;
+  if (domain == 0 && !said && tl_op_find(domain, name) == UINT32_MAX)
     return unknown_op(p, at, domain, name);
   *op = tl_op_intern(p->m, domain, name);
   return *op == UINT32_MAX ? tl_parse_memory(p) : TL_OK;

@@ -129,6 +129,8 @@ static void add_result(printer *p, const tl_node *node, uint32_t i) {
 
 static void add_op(printer *p, const tl_node *node) {
   tl_sv domain = tl_op_domain(p->m, node->op);
+  if (!domain.n && !tl_op_row(node->op)) /* said, as the name is none of ONNX */
+    domain = TL_SV("ai.onnx");
   if (domain.n) {
     add_word(p, domain);
     tl_buf_add_z(p->out, "::");

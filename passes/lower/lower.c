@@ -8,6 +8,7 @@
  *            type that nobody uses are gone. No input but states has a default value.
  * Cost:      one sweep, O(nodes + edges).
  * Tests:     tests/golden/lower/ */
+#include "ir/options/custom_ops.h"
 #include "ir/ops_gen.h"
 #include "ir/verify/stage.h"
 #include "passes/edit/casts.h"
@@ -29,6 +30,7 @@ typedef struct lowering {
   tl_arena lists; /* scratch of one node */
   tl_u32_vec operands;
   tl_unmapped_vec unmapped;
+  tl_unmapped_vec custom; /* ops of the user's package */
   tl_pinned pinned;
   tl_symbol original_type;
   tl_symbol inserted;
@@ -294,6 +296,26 @@ static const tl_npu_form *form_of(lowering *l, const tl_npu_form *forms) {
   return forms && chosen >= 0 ? &forms[chosen] : NULL;
 }
 
+/* Returns true if an op that the table lacks is one of the user's package. Otherwise x.why may say
+ * what does not fit. */
+static bool is_custom(lowering *l) {
+  const tl_node *node = tl_node_get(l->m, l->x.node);
+  tl_sv name = tl_op_name(l->m, node->op);
+  if (tl_op_row(node->op) || !tl_options_custom_op(l->pass->options, name))
+    return false;
+  tl_op_info info = tl_options_custom_info(l->pass->options, name);
+  bool dynamic_in = false, dynamic_out = false;
+  for (uint32_t i = 0; info.row && i < info.row->n_inputs; i++)
+    dynamic_in = dynamic_in || tl_op_info_slot_at(info, false, i)->kind == TL_SLOT_DYNAMIC;
+  for (uint32_t i = 0; info.row && i < info.row->n_outputs; i++)
+    dynamic_out = dynamic_out || tl_op_info_slot_at(info, true, i)->kind == TL_SLOT_DYNAMIC;
+  bool fits = !info.row || ((dynamic_in || node->n_operands <= info.row->n_inputs) &&
+                            (dynamic_out || node->n_results <= info.row->n_outputs));
+  if (!fits)
+    l->x.why = "it has more operands or results than its operator information (--op-info) says";
+  return fits;
+}
+
 /* Lowers a node, or lists it as unmapped with the reason. */
 static tl_status lower_node(lowering *l, attr_vec *attrs) {
   const tl_node *node = tl_node_get(l->m, l->x.node);
@@ -310,6 +332,10 @@ static tl_status lower_node(lowering *l, attr_vec *attrs) {
   attrs->n = 0;
   const tl_npu_stage_rule *rule = tl_npu_stage_forbids(l->m, TL_NPU_STAGE_EXPANDED, l->x.node);
   l->x.why = rule ? rule->message : NULL;
+  if (rule && is_custom(l))
+    return tl_unmapped_add(&l->custom, l->m, l->x.node, "kernel of the user's package")
+               ? tl_no_memory(l->m)
+               : TL_OK;
   bool ok = !rule && plan(l, f, attrs, &keep);
   if (l->x.failed)
     return tl_no_memory(l->m);
@@ -379,6 +405,8 @@ static tl_status lower_module(lowering *l) {
   for (uint32_t i = 0; i < l->m->graphs.n && status == TL_OK; i++)
     if (!l->m->graphs.at[i]->erased)
       status = lower_graph(l, l->m->graphs.at[i], &attrs);
+  if (status == TL_OK)
+    status = tl_custom_warn(&l->custom, l->m);
   if (status == TL_OK && !l->pass->options->allow_unmapped) {
     status = check_edges(l);
     if (l->unmapped.n)
@@ -396,6 +424,7 @@ tl_status tl_pass_lower(tl_pass *p, tl_module *m) {
   l.x = (tl_site){.m = m, .scratch = &l.lists, .options = p->options};
   tl_status status = lower_module(&l);
   tl_unmapped_vec_release(&l.unmapped);
+  tl_unmapped_vec_release(&l.custom);
   tl_u32_vec_release(&l.operands);
   tl_arena_release(&l.lists);
   if (status == TL_OK)

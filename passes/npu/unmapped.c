@@ -182,6 +182,18 @@ static void describe_all(tl_buf *out, const tl_unmapped_vec *list, tl_module *m)
   }
 }
 
+tl_status tl_custom_warn(const tl_unmapped_vec *list, tl_module *m) {
+  tl_buf text;
+  describe_all(&text, list, m);
+  if (list->n && !text.failed)
+    tl_warn_code(m->diag, "W_CUSTOM_OP", TL_AT_FILE(m->path),
+                 "%u op type%s outside of Tailor's tables: %s\vatc needs the package installed",
+                 list->n, list->n == 1 ? "" : "s", text.p);
+  tl_status status = text.failed ? tl_no_memory(m) : TL_OK;
+  tl_buf_release(&text);
+  return status;
+}
+
 tl_status tl_unmapped_warn(const tl_unmapped_vec *list, tl_module *m) {
   tl_buf text;
   describe_all(&text, list, m);

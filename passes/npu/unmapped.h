@@ -23,6 +23,8 @@ tl_status tl_unmapped_add(tl_unmapped_vec *list, const tl_module *m, tl_node_id 
 /* Reports one error that lists every group with its count, reason and some nodes. Returns
  * TL_UNSUPPORTED, or TL_NO_MEMORY, reported. */
 tl_status tl_unmapped_report(const tl_unmapped_vec *list, tl_module *m) TL_NODISCARD;
+/* Warns which ops are those of the user's package. Returns TL_NO_MEMORY, reported. */
+tl_status tl_custom_warn(const tl_unmapped_vec *list, tl_module *m) TL_NODISCARD;
 /* Reports the same as a warning, and counts the nodes in m->chip_fit. Returns TL_NO_MEMORY,
  * reported. */
 tl_status tl_unmapped_warn(const tl_unmapped_vec *list, tl_module *m) TL_NODISCARD;

@@ -2,6 +2,7 @@
 /* Implements tailor info: what a model consists of, and which of its ops lack an NPU form. */
 #include <stdlib.h>
 
+#include "ir/options/custom_ops.h"
 #include "ir/verify/stage.h"
 #include "support/json_writer.h"
 #include "tools/convert/pipeline.h"
@@ -61,9 +62,15 @@ static bool has_no_form(const tl_module *m, tl_node_id n) {
   return tl_npu_stage_forbids(m, TL_NPU_STAGE_EXPANDED, n) != NULL;
 }
 
-/* Counts nodes by op, most frequent first. The strings belong to the module. False if memory is
- * out. */
-static bool count_ops(const tl_module *m, bool only_unmapped, op_count_vec *out) {
+/* Returns true if the user vouches for an op that the table lacks. */
+static bool is_custom(const tl_module *m, tl_node_id n, const tl_options *o) {
+  tl_op_id op = tl_node_get(m, n)->op;
+  return !tl_op_row(op) && tl_options_custom_op(o, tl_op_name(m, op));
+}
+
+/* Counts nodes by op, most frequent first; with options only those that have no NPU form under
+ * them. The strings belong to the module. False if memory is out. */
+static bool count_ops(const tl_module *m, const tl_options *unmapped, op_count_vec *out) {
   size_t n_ops = (size_t)tl_n_op_rows + m->opaque_ops.n;
   uint64_t *counts = calloc(n_ops ? n_ops : 1, sizeof *counts);
   bool ok = counts != NULL;
@@ -72,7 +79,7 @@ static bool count_ops(const tl_module *m, bool only_unmapped, op_count_vec *out)
     if (graph->erased)
       continue;
     TL_FOR_NODES(m, graph, n) {
-      if (!only_unmapped || has_no_form(m, n))
+      if (!unmapped || (has_no_form(m, n) && !is_custom(m, n, unmapped)))
         counts[tl_node_get(m, n)->op]++;
     }
   }
@@ -401,10 +408,11 @@ static tl_status gather(tl_cli *cli, tl_module *m, model_info *info) {
   info->all_weights = tl_count_weights(m);
   info->files = m->files.n > 1 ? m->files.n - 1 : 0;
   count_dtypes(m, info->weights);
-  bool ok = count_ops(m, false, &info->ops);
+  bool ok = count_ops(m, NULL, &info->ops);
   if (ok)
     TL_TRY(tl_cli_run(cli, m, TL_STAGE_SELECT, NULL));
-  if (!ok || !count_ops(m, true, &info->unmapped) || !count_types(m, &info->types))
+  if (!ok || !count_ops(m, &cli->settings.options, &info->unmapped) ||
+      !count_types(m, &info->types))
     return tl_fail_memory(&cli->diag, TL_NOWHERE);
   return TL_OK;
 }
