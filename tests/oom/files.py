@@ -26,6 +26,7 @@ COMMANDS = [
     'convert model.tir -o out.air',
     'convert model.tir -o new.tir -o out.air -o out.onnx -o new.pbtxt --depfile=out.d '
     '--fusion-result=out.json',
+    f'convert model.tir -o out.air {memory.PROFILES}=out.json',
     'convert weights.tir -o out.onnx --external-weight=1',
     'convert weights.tir -o out.air -o new.onnx --external-weight=2',
     'convert weights.tir -o new.air -o other.air --external-weight=1',

@@ -46,6 +46,8 @@ WEIGHTS = ('graph @g(%x: f32[2,300]) -> (%y, %z) {\n'
            + ''.join(f'  const %w{k}: f32[300] = '
                      f'[{", ".join(str(k + i / 4) for i in range(300))}]\n' for k in range(3))
            + '  %a = Mul(%x, %w0)\n  %y = Add(%a, %w1)\n  %z = Sub(%a, %w2)\n}\n')
+# Open sizes, of which profiles are tried.
+PROFILES = '--input-shape=x:-1,3,8,8 --dynamic-batch-size=1,2 --profile-report'
 MODELS = {'scheduled.tir': STEP, 'counted.tir': COUNTED, 'weights.tir': WEIGHTS,
           'small.tir': 'graph @g(%x: f32[2,3]) -> (%y) {\n  %t = Exp(%x)\n  %y = Relu(%t)\n}\n'}
 # What is run in a folder that holds the models of this one and the files below.
@@ -71,6 +73,10 @@ COMMANDS = [
     'convert model.tir -o out.tir -q',
     'convert model.tir -o out.pbtxt --summary=json',
     'convert model.tir -o out.air -o out.onnx -o old.air --depfile=out.d',
+    f'convert model.tir -o out.air {PROFILES}=out.json --order=memory',
+    f'convert model.tir -o out.onnx {PROFILES} --summary=json',
+    'info model.tir --memory --input-shape=x:1~4,3,8,8',
+    'info loops.tir --memory --order=memory --json',
     'convert model.tir -o out.onnx --external-weight=1',
     'convert model.tir -o out.air --external-weight=2',
     'convert model.tir -o out.air --fusion-switch-file=switch.cfg --fusion-result=out.json',
