@@ -127,7 +127,7 @@ class Tests:
         program = os.path.join(self.build, 'pool-tsan')
         support = sorted(glob.glob(os.path.join(ROOT, 'support', '*.c')))
         p = shell(['gcc', '-std=c11', '-D_GNU_SOURCE', '-g', '-O1', '-fsanitize=thread', '-I', ROOT,
-                   '-o', program, 'tests/threads/pool.c', *support, '-lm', '-lpthread'])
+                   '-o', program, 'tests/threads/pool.c', *support, '-lnettle', '-lm', '-lpthread'])
         if p.returncode:
             return p.stdout, (0, 1, 0)
         text, counts = counted([program])

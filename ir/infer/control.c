@@ -216,10 +216,15 @@ static tl_status sliced(tl_infer *ctx, uint32_t operand, int64_t axis, tl_dim *l
 
 /* Operands behind the condition are captured values (pass isolate); they are the inputs of each
  * branch. */
+static tl_status check_branch(tl_infer *ctx, const tl_graph *g) {
+  uint32_t n_operands = tl_infer_n_operands(ctx);
+  return check_signature(ctx, g, n_operands ? n_operands - 1 : 0, tl_infer_n_results(ctx));
+}
+
 static tl_status infer_branch(tl_infer *ctx, const tl_graph *g) {
   uint32_t n_operands = tl_infer_n_operands(ctx);
   uint32_t n_captured = n_operands ? n_operands - 1 : 0;
-  TL_TRY(check_signature(ctx, g, n_captured, tl_infer_n_results(ctx)));
+  TL_TRY(check_branch(ctx, g));
   for (uint32_t i = 0; i < n_captured; i++) {
     tl_type_id type;
     TL_TRY(refine(ctx, g, i, tl_value_type(ctx->m, tl_operand(ctx->m, ctx->node, i + 1)), &type));
@@ -257,10 +262,12 @@ static void keep_error(void *user, const tl_diagnostic *d) {
   tl_buf_add_z(text, d->message);
 }
 
-/* Infers a branch that cannot run. What does not fit in there stops nothing, but is told. */
+/* Infers a branch that cannot run. Types and shapes that do not fit in there stop nothing, but are
+ * told; a branch with another number of outputs is no valid graph, whether it runs or not. */
 static tl_status infer_dead(tl_infer *ctx, branches *b, const tl_graph *dead) {
   tl_muted muted;
   tl_buf text;
+  TL_TRY(check_branch(ctx, dead));
   tl_buf_init(&text);
   tl_mute(&muted, ctx->m, keep_error, &text);
   tl_status status = infer_branch(ctx, dead);
