@@ -137,6 +137,24 @@ static bool give_or_empty(operands *o, tl_dtype dtype) {
   return v ? give(o, v) : give_floats(o, dtype, 1, NULL, 0);
 }
 
+/* Gives the axes of a reduction. Axes that the model leaves out are written out: without any, GE's
+ * shape function keeps the shape. An empty list stays where it means that nothing is reduced, or
+ * where the rank is unknown. */
+static bool give_or_all_axes(operands *o) {
+  const tl_module *m = o->x->m;
+  tl_value_id v = tl_expr_value(o->x, o->e->args[0]);
+  int rank = tl_npu_rank(o->x, tl_operand(m, o->x->node, 0));
+  uint32_t n_axes = rank > 0 ? (uint32_t)rank : 0;
+  uint64_t n = 0;
+  bool empty = !v || (tl_type_elements(m, tl_value_type(m, v), &n) && n == 0);
+  if (v && (!empty || tl_node_attr_int(m, o->x->node, TL_SYM_noop_with_empty_axes, 0)))
+    return give(o, v);
+  double *axes = tl_npu_room(o->x, n_axes + 1u, sizeof *axes);
+  for (uint32_t i = 0; axes && i < n_axes; i++)
+    axes[i] = i;
+  return axes && give_floats(o, TL_DTYPE_I32, 1, axes, n_axes);
+}
+
 /* Gives the operand, or an empty list: f16 if the other port has f16, else f32. */
 static bool give_or_empty_half(operands *o) {
   tl_value_id like = tl_expr_value(o->x, o->e->args[1]);
@@ -220,7 +238,7 @@ static bool give_call(operands *o) {
   case TL_FN_like_const: return give_like(o, 1);
   case TL_FN_like_number: return give_like(o, 0);
   case TL_FN_tensor_or_f32_0: return give_fill_value(o);
-  case TL_FN_or_empty_i32: return give_or_empty(o, TL_DTYPE_I32);
+  case TL_FN_or_all_axes: return give_or_all_axes(o);
   case TL_FN_or_empty_f32: return give_or_empty(o, TL_DTYPE_F32);
   case TL_FN_or_empty_half: return give_or_empty_half(o);
   case TL_FN_or_zeros: return give_or_zeros(o);

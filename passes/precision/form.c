@@ -145,7 +145,7 @@ static bool passes_on(const tl_expr *e, tl_precision_port *port) {
     return true;
   }
   bool or_else = e->kind == TL_EXPR_CALL &&
-                 (e->function == TL_FN_or_empty_i32 || e->function == TL_FN_or_empty_f32 ||
+                 (e->function == TL_FN_or_all_axes || e->function == TL_FN_or_empty_f32 ||
                   e->function == TL_FN_or_empty_half || e->function == TL_FN_or_zeros ||
                   e->function == TL_FN_or_ones);
   return or_else && passes_on(e->args[0], port);
