@@ -117,6 +117,9 @@ bool tl_node_equal(const tl_module *m, tl_node_id a, tl_node_id b);
  * constants, independent of names and of the order of unrelated nodes. hashes: zeroed, by value
  * id. */
 void tl_graph_value_hashes(const tl_module *m, tl_graph_id g, uint64_t *hashes);
+/* As tl_graph_value_hashes, but constants are read as a whole: beyond 4096 bytes the other looks at
+ * their lengths alone. */
+void tl_graph_content_hashes(const tl_module *m, tl_graph_id g, uint64_t *hashes);
 /* Returns a structural hash of a graph over ops, edges, attributes, types and constants,
  * independent of the names of values, nodes and graphs. 0 when memory is out. */
 uint64_t tl_graph_hash(const tl_module *m, tl_graph_id g);

@@ -115,6 +115,7 @@ bool tl_node_equal(const tl_module *m, tl_node_id x, tl_node_id y) {
 
 typedef struct hasher {
   const tl_module *m;
+  bool whole;       /* read constants as a whole */
   uint64_t *values; /* by value id: hash of what computes it */
 } hasher;
 
@@ -151,6 +152,26 @@ static uint64_t hash_one(hasher *s, const tl_node *node) {
   return hash_bodies(s, node, tl_hash_mix(h, hash_attrs(s->m, node)));
 }
 
+/* Hashes all bytes, block by block, so that it does not matter whether they are computed. */
+static uint64_t hash_contents(const tl_module *m, tl_tensor_id id) {
+  const tl_tensor *t = tl_tensor_get(m, id);
+  uint64_t h = hash_tensor(m, id);
+  tl_tensor_room room;
+  for (uint64_t at = 0; t->kind != TL_SOURCE_STRINGS && at < t->bytes; at += TL_TENSOR_BLOCK) {
+    size_t n = 0;
+    const void *p = tl_tensor_block(t, at, &room, &n);
+    if (!p || n == 0)
+      break;
+    h = tl_hash_bytes(p, n < TL_TENSOR_BLOCK ? n : TL_TENSOR_BLOCK, h);
+  }
+  return h;
+}
+
+static uint64_t hash_constant(const hasher *s, tl_value_id v) {
+  tl_tensor_id t = tl_value_get(s->m, v)->tensor;
+  return s->whole ? hash_contents(s->m, t) : hash_tensor(s->m, t);
+}
+
 /* Walks in topological order, so each operand's hash is known before it is needed. */
 static uint64_t hash_graph(hasher *s, const tl_graph *g) {
   uint64_t h = tl_hash_mix(g->inputs.n, g->n_nodes);
@@ -159,8 +180,7 @@ static uint64_t hash_graph(hasher *s, const tl_graph *g) {
         tl_hash_mix(i + 11, hash_type(s->m, tl_value_type(s->m, g->inputs.at[i])));
   for (uint32_t i = 0; i < g->constants.n; i++)
     if (g->constants.at[i])
-      s->values[g->constants.at[i]] =
-          hash_tensor(s->m, tl_value_get(s->m, g->constants.at[i])->tensor);
+      s->values[g->constants.at[i]] = hash_constant(s, g->constants.at[i]);
   for (tl_node_id n = g->first; n; n = tl_node_get(s->m, n)->next) {
     const tl_node *node = tl_node_get(s->m, n);
     uint64_t one = hash_one(s, node);
@@ -174,13 +194,18 @@ static uint64_t hash_graph(hasher *s, const tl_graph *g) {
 }
 
 void tl_graph_value_hashes(const tl_module *m, tl_graph_id g, uint64_t *hashes) {
-  hasher s = {m, hashes};
+  hasher s = {m, false, hashes};
+  hash_graph(&s, tl_graph_get(m, g));
+}
+
+void tl_graph_content_hashes(const tl_module *m, tl_graph_id g, uint64_t *hashes) {
+  hasher s = {m, true, hashes};
   hash_graph(&s, tl_graph_get(m, g));
 }
 
 /* 0 tells that memory was out. */
 uint64_t tl_graph_hash(const tl_module *m, tl_graph_id g) {
-  hasher s = {m, calloc(tl_module_value_end(m), sizeof(uint64_t))};
+  hasher s = {m, false, calloc(tl_module_value_end(m), sizeof(uint64_t))};
   if (!s.values)
     return 0;
   uint64_t h = hash_graph(&s, tl_graph_get(m, g));

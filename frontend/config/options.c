@@ -15,6 +15,7 @@
 #define EXPLAIN TL_COMMAND_EXPLAIN
 #define OPTIONS TL_COMMAND_OPTIONS
 #define SIMULATE TL_COMMAND_SIMULATE
+#define DIFF TL_COMMAND_DIFF
 #define TRAINING (CONVERT | OPT | EXPLAIN | SIMULATE)
 
 /* Where keys of a run configuration stand, and what happens to them, by their consumer. */

@@ -8,7 +8,7 @@
 #include "ir/lex.h"
 #include "ir/text/parse.h"
 
-typedef struct printer {
+typedef struct tl_lines {
   const tl_module *m;
   tl_buf *out;
   tl_print_options options;
@@ -146,6 +146,10 @@ static void add_op(printer *p, const tl_node *node) {
 }
 
 static void add_body(printer *p, tl_graph_id g) {
+  if (p->options.elide_bodies) {
+    tl_buf_add_z(p->out, "graph {...}");
+    return;
+  }
   p->nesting++;
   p->depth++;
   print_graph(p, tl_graph_get(p->m, g));
@@ -179,7 +183,7 @@ static void add_attr(printer *p, const tl_attr *a) {
 static void add_attrs(printer *p, const tl_node *node) {
   bool bodies = false;
   for (uint32_t i = 0; i < node->n_attrs; i++)
-    bodies |= is_graph_attr(&node->attrs[i]);
+    bodies |= is_graph_attr(&node->attrs[i]) && !p->options.elide_bodies;
   p->depth += bodies;
   tl_buf_add_z(p->out, " {");
   for (uint32_t i = 0; i < node->n_attrs; i++) {
@@ -266,9 +270,10 @@ static void add_edge(printer *p, const edge *e) {
 /* Sorted by source, so that the text does not depend on the order in which edges were made. */
 static void add_control(printer *p, tl_node_id n, const tl_node *node) {
   if (node->control_out && node->n_results == 0) {
-    p->node_labels[n] = ++p->last_label;
+    if (p->node_labels[n] == 0)
+      p->node_labels[n] = ++p->last_label;
     tl_buf_add_z(p->out, " label $");
-    tl_buf_add_u64(p->out, p->last_label);
+    tl_buf_add_u64(p->out, p->node_labels[n]);
   }
   size_t count = 0;
   for (tl_control_id c = node->control_in; c; c = tl_control_get(p->m, c)->next_in)
@@ -301,12 +306,12 @@ static void add_clauses(printer *p, tl_node_id n, const tl_node *node) {
     tl_buf_add_z(p->out, " mixed");
   if (node->control_in || node->control_out)
     add_control(p, n, node);
-  add_extra(p, node->extra);
+  if (!p->options.skip_extra)
+    add_extra(p, node->extra);
 }
 
-static void print_node(printer *p, tl_node_id n) {
+static void add_node(printer *p, tl_node_id n) {
   const tl_node *node = tl_node_get(p->m, n);
-  indent(p, p->depth + 1);
   for (uint32_t i = 0; i < node->n_results; i++) {
     if (i)
       tl_buf_add_z(p->out, ", ");
@@ -324,6 +329,12 @@ static void print_node(printer *p, tl_node_id n) {
   if (!p->options.skip_types)
     add_types(p, node);
   add_clauses(p, n, node);
+}
+
+static void print_node(printer *p, tl_node_id n) {
+  const tl_node *node = tl_node_get(p->m, n);
+  indent(p, p->depth + 1);
+  add_node(p, n);
   tl_buf_add_char(p->out, '\n');
   for (uint32_t i = 0; i < node->n_results; i++)
     print_about(p, node->results + i);
@@ -548,4 +559,41 @@ tl_status tl_module_print(const tl_module *m, tl_buf *out, const tl_print_option
     tl_buf_add_char(out, '\n');
   }
   return close_printer(&p, opened);
+}
+
+/* ---- single lines ---------------------------------------------------------------------------- */
+
+/* Prints every root graph once and drops the text: that gives the numbers. */
+tl_lines *tl_lines_open(const tl_module *m, tl_buf *out, const tl_print_options *o) {
+  tl_buf text;
+  tl_buf_init(&text);
+  printer *p = malloc(sizeof *p);
+  bool opened = p && open_printer(p, m, &text, &(tl_print_options){.elide_constants = true});
+  for (uint32_t i = 0; opened && i < m->graphs.n; i++) {
+    if (m->graphs.at[i]->kind == TL_GRAPH_ROOT && !m->graphs.at[i]->erased)
+      print_graph(p, m->graphs.at[i]);
+    tl_buf_clear(&text);
+  }
+  tl_buf_release(&text);
+  if (!opened || p->status != TL_OK) {
+    tl_lines_close(p);
+    return NULL;
+  }
+  p->options = *o;
+  p->out = out;
+  return p;
+}
+
+void tl_lines_node(tl_lines *l, tl_node_id n) { add_node(l, n); }
+
+void tl_lines_declaration(tl_lines *l, tl_value_id v) { add_declaration(l, v); }
+
+void tl_lines_value(tl_lines *l, tl_value_id v) { add_value(l, v); }
+
+void tl_lines_close(tl_lines *l) {
+  if (!l)
+    return;
+  free(l->value_numbers);
+  free(l->node_labels);
+  free(l);
 }

@@ -36,6 +36,7 @@ $ tailor help
 >   verify          compare what two models compute
 >   simulate-ranks  train on several ranks and compare with one
 >   diff-precision  compare two explanations of dtypes
+>   diff            show where two models differ
 >   options         list the keys of run configurations
 >   help            explain a command
 >
@@ -62,6 +63,7 @@ $ tailor --help
 >   verify          compare what two models compute
 >   simulate-ranks  train on several ranks and compare with one
 >   diff-precision  compare two explanations of dtypes
+>   diff            show where two models differ
 >   options         list the keys of run configurations
 >   help            explain a command
 >

@@ -273,7 +273,7 @@ static tl_status take_word(tl_cli *cli, const char *arg) {
   }
   if (!cli->command)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, nowhere, "stray argument '%s'", arg);
-  bool takes_two = cli->command->bit == TL_COMMAND_VERIFY ||
+  bool takes_two = cli->command->bit == TL_COMMAND_VERIFY || cli->command->bit == TL_COMMAND_DIFF ||
                    cli->command->bit == TL_COMMAND_DIFF_PRECISION;
   if (takes_two && cli->word && !cli->word2) {
     cli->word2 = arg;
