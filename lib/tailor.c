@@ -158,7 +158,9 @@ int tl_model_optimize(tl_model *m, tailor_target target) {
   tl_stage stage = target == TAILOR_FOR_AIR ? TL_STAGE_AIR
                                             : tl_pipeline_canonical(&c->settings.options);
   tl_pipeline_options p = tl_session_pipeline(&s, stage);
-  tl_status status = tl_session_try_profiles(&s, m->module, &(tl_profile_run){.stage = stage});
+  tl_status status = stage == TL_STAGE_AIR ? TL_OK : tl_session_raise(&s, m->module);
+  if (status == TL_OK)
+    status = tl_session_try_profiles(&s, m->module, &(tl_profile_run){.stage = stage});
   if (status == TL_OK)
     status = tl_session_run(&s, m->module, &p, NULL);
   if (status == TL_OK && fusions.counts.n)

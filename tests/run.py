@@ -377,6 +377,14 @@ class Tests:
         """AIR files that are wrong in their structure, sanitized"""
         return counted([PYTHON, 'tests/air/hostile.py', '--tailor', self.tool('asan')])
 
+    def air_raised(self):
+        """models as AIR files, those as ONNX again: ONNX Runtime gives the same (every 12th)"""
+        ort = os.path.join(ROOT, 'tests', 'ort')
+        if not os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node')):
+            return 'skip: ONNX Runtime is not installed (tests/ort)\n', (0, 0, 1)
+        return counted([PYTHON, 'tests/air/raised.py', '--tailor', self.tool('gcc'), '--ort', ort,
+                        '--every', '12'])
+
     def op_dtypes(self):
         """dtypes of the op table against those of ONNX"""
         return counted([PYTHON, 'tests/reader/dtypes.py'])

@@ -62,3 +62,7 @@ tl_status tl_session_run_npu(const tl_session *s, tl_module *m, const tl_pipelin
 tl_status tl_session_run_passes(const tl_session *s, tl_module *m, const char *passes) {
   return tl_session_run(s, m, &(tl_pipeline_options){.passes = passes}, NULL);
 }
+
+tl_status tl_session_raise(const tl_session *s, tl_module *m) {
+  return m->form == TL_FORM_NPU ? tl_session_run_passes(s, m, "raise") : TL_OK;
+}

@@ -18,10 +18,31 @@ bool tl_conversion_starts_over(const tl_cli *cli, const tl_output_vec *v) {
          tl_cli_canonical_stage(cli) == TL_STAGE_ONNX;
 }
 
+static bool wants_onnx(const tl_output_vec *v) {
+  for (uint32_t i = 0; i < v->n; i++)
+    if (v->at[i].format == TL_FORMAT_ONNX)
+      return true;
+  return false;
+}
+
+/* Brings AIR to canonical form for ONNX. AIR is then written from a second reading, so that it does
+ * not depend on what else is written. */
+static tl_status raise_model(tl_cli *cli, tl_conversion *c) {
+  if (c->m->form != TL_FORM_NPU || !wants_onnx(&c->outputs))
+    return TL_OK;
+  if (tl_conversion_wants(&c->outputs, true) && strcmp(cli->word, "-") == 0)
+    return tl_fail(&cli->diag, TL_UNSUPPORTED, TL_NOWHERE,
+                   "AIR is read once for AIR and once for ONNX, so it cannot be standard input"
+                   "\vrun the command once for each output");
+  c->raised = true;
+  return tl_session_raise(&cli->session, c->m);
+}
+
 tl_status tl_conversion_load(tl_cli *cli, tl_conversion *c) {
   uint64_t start = tl_now_ns();
   tl_progress_say(&cli->progress, tl_cli_has(cli, TL_OPTION_QUIET), "reading %s", cli->word);
   TL_TRY(tl_session_load(&cli->session, cli->word, &c->m));
+  TL_TRY(raise_model(cli, c));
   c->summary.load_ns += tl_now_ns() - start;
   return TL_OK;
 }
@@ -51,7 +72,7 @@ tl_status tl_conversion_run_canonical(tl_cli *cli, tl_conversion *c) {
 
 tl_status tl_conversion_run_npu(tl_cli *cli, tl_conversion *c) {
   /* The module has the dtypes that were decided for ONNX, so the model is read again for AIR. */
-  if (tl_conversion_starts_over(cli, &c->outputs)) {
+  if (c->raised || tl_conversion_starts_over(cli, &c->outputs)) {
     tl_module_destroy(c->m);
     c->m = NULL;
     TL_TRY(tl_session_load(&cli->session, cli->word, &c->m));

@@ -12,6 +12,7 @@ typedef struct tl_conversion {
   tl_module *m;          /* owned */
   tl_output_vec outputs; /* owned; what is to be written */
   tl_summary summary;
+  bool raised; /* the model was read from AIR and is in canonical form for ONNX */
 } tl_conversion;
 
 /* Returns true if the outputs have NPU form (AIR, dumps) among them, or canonical form if npu is
@@ -21,7 +22,8 @@ bool tl_conversion_wants(const tl_output_vec *v, bool npu);
  * nodes for ONNX and on expanded nodes for AIR, so what became ONNX is no start for AIR. */
 bool tl_conversion_starts_over(const tl_cli *cli, const tl_output_vec *v);
 
-/* Loads the model that the command line names into c->m. */
+/* Loads the model that the command line names into c->m; AIR is brought to canonical form if ONNX
+ * is among the outputs. */
 tl_status tl_conversion_load(tl_cli *cli, tl_conversion *c) TL_NODISCARD;
 /* Runs all passes up to canonical form, in place, and fills their part of the summary. */
 /* Tries the model, which was just loaded, with every profile of the options, and writes their
