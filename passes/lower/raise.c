@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* raise: NPU ops become canonical ops, so that a model in NPU form, which came from an AIR file,
- * can be written as ONNX. Most ops are replaced by their definitions, as for the evaluator;
- * those that no definition can say are in raise.tbl. A model that keeps NPU ops is refused with
- * their list.  Requires:  nothing; does nothing in a module without NPU ops.   Keeps: names of
- * inputs, outputs. After:     the module is in canonical form; its opset has all ops that it
- * uses. Cost:      two sweeps, and the rule engine's work on definitions. Tests:
- * tests/golden/raise/, tests/air/raised.py */
+ * can be written as ONNX. Most ops are replaced by their definitions, as for the evaluator; those
+ * that no definition can say are in raise.tbl. A model that keeps NPU ops is refused with their
+ * list.
+ *
+ * Requires:  nothing; does nothing in a module without NPU ops.   Keeps: names of inputs, outputs.
+ * After:     the module is in canonical form; its opset has all ops that it uses.
+ * Cost:      two sweeps, and the rule engine's work on definitions.
+ * Tests:     tests/golden/raise/, tests/air/raised.py */
 #include "ir/ops_gen.h"
 #include "passes/edit/passes.h"
 #include "passes/lower/raise_control.h"
