@@ -45,24 +45,30 @@ $ mkdir a; tailor convert m.tir -o a/m.air --accelerate_train_mode='fast1|loss' 
 >  "observe":{"tensor":"loss","kind":"loss"},"final_loss":7.1,"switch_at":7.4549994,"iterations_per_loop":1,
 >  "one_shot":true,"state":[["w","w.out"],["step","next"]],"loss_scale_reset":false}
 > {
->   "01ed3f7582baa6fa1b286e94ab2604044ddd1898301f0219295f0f3facc00c86": {"file": "weight/m_weight_combined", "offset": 0, "length": 8192},
->   "31b67dba7cfd6e2d7540f9c96d90a45b8f2d44956620723024d4e1beeacd4602": {"file": "weight/m_weight_combined", "offset": 8192, "length": 4},
->   "7c9fa136d4413fa6173637e883b6998d32e1d675f88cddff9dcbcf331820f4b8": {"file": "weight/m_weight_combined", "offset": 8704, "length": 8},
->   "994294717e9222764d03686b675546d724767d179b55b0a17aa99e024ac5b725": {"file": "weight/m_weight_combined", "offset": 9728, "length": 64},
->   "ce5da8c6917072b81c626a4354209c1b1425ab7da7aaa488cdbfc2f1a96f9d9f": {"file": "weight/m_weight_combined", "offset": 9216, "length": 32}
+>   "01acecb507abfe1a354aa8064f4af5d3f1acd019e37db3c11c97523b71c76e9d": {"file": "weight/m_weight_combined", "offset": 0, "length": 8},
+>   "01ed3f7582baa6fa1b286e94ab2604044ddd1898301f0219295f0f3facc00c86": {"file": "weight/m_weight_combined", "offset": 512, "length": 8192},
+>   "31b67dba7cfd6e2d7540f9c96d90a45b8f2d44956620723024d4e1beeacd4602": {"file": "weight/m_weight_combined", "offset": 8704, "length": 4},
+>   "7c9fa136d4413fa6173637e883b6998d32e1d675f88cddff9dcbcf331820f4b8": {"file": "weight/m_weight_combined", "offset": 9216, "length": 8},
+>   "994294717e9222764d03686b675546d724767d179b55b0a17aa99e024ac5b725": {"file": "weight/m_weight_combined", "offset": 10752, "length": 64},
+>   "ce5da8c6917072b81c626a4354209c1b1425ab7da7aaa488cdbfc2f1a96f9d9f": {"file": "weight/m_weight_combined", "offset": 9728, "length": 32},
+>   "df3f619804a92fdb4057192dc43dd748ea778adc52bc498ce80524c014b81119": {"file": "weight/m_weight_combined", "offset": 10240, "length": 4}
 > }
 $ mkdir a; tailor convert m.tir -o a/m --external-weight=1 --accelerate_train_mode='fast|loss|1.5' --observe-loss=loss --final-loss=0.5 --summary=none; (cd a; find . -type f | sort; grep -o '"switch_at":[^,]*' m.switch.json; grep -c file weight/meta.json; cd weight; sha256sum weight_* | sed 's/^\(.*\)  weight_\1$/same/'); rm -r a
 > ./m.high.air
 > ./m.low.air
 > ./m.switch.json
 > ./weight/meta.json
+> ./weight/weight_01acecb507abfe1a354aa8064f4af5d3f1acd019e37db3c11c97523b71c76e9d
 > ./weight/weight_01ed3f7582baa6fa1b286e94ab2604044ddd1898301f0219295f0f3facc00c86
 > ./weight/weight_2cdc9508f0accf4d04a6da92102080f650d409577286a216c9fe695f6bd4140a
 > ./weight/weight_31b67dba7cfd6e2d7540f9c96d90a45b8f2d44956620723024d4e1beeacd4602
 > ./weight/weight_7c9fa136d4413fa6173637e883b6998d32e1d675f88cddff9dcbcf331820f4b8
 > ./weight/weight_994294717e9222764d03686b675546d724767d179b55b0a17aa99e024ac5b725
+> ./weight/weight_df3f619804a92fdb4057192dc43dd748ea778adc52bc498ce80524c014b81119
 > "switch_at":0.75
-> 5
+> 7
+> same
+> same
 > same
 > same
 > same
@@ -80,8 +86,8 @@ $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step|0.2' --observ
 >   weights  4 constants, 8.1 KiB
 >   chip     Ascend910B1, since --soc-version names none
 >   dtypes   allow_mix_precision_fp16: f16 in white ops and in gray ops that follow them
->   device   weights 8.0 KiB, inputs 8.1 KiB, outputs 76 bytes, activations 8.0 KiB
->   wrote    m.low.air (22.6 KiB)
+>   device   weights 8.1 KiB, inputs 8.1 KiB, outputs 76 bytes, activations 8.0 KiB
+>   wrote    m.low.air (22.9 KiB)
 >   recorded ge.exec.precision_mode = allow_mix_precision_fp16
 >   recorded the run configuration (tailor.run.*)
 > go on with:
@@ -91,8 +97,8 @@ $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step|0.2' --observ
 >   weights  4 constants, 8.1 KiB
 >   chip     Ascend910B1, since --soc-version names none
 >   dtypes   allow_fp32_to_fp16: f16 where an op has no other dtype, and in matrix ops
->   device   weights 8.0 KiB, inputs 8.1 KiB, outputs 76 bytes, activations 8.1 KiB
->   wrote    m.high.air (23.4 KiB)
+>   device   weights 8.1 KiB, inputs 8.1 KiB, outputs 76 bytes, activations 8.1 KiB
+>   wrote    m.high.air (23.7 KiB)
 >   recorded ge.exec.precision_mode = allow_fp32_to_fp16
 >   recorded the run configuration (tailor.run.*)
 > go on with:
