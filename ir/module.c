@@ -89,13 +89,13 @@ void tl_module_destroy(tl_module *m) {
  * descriptors, a model can have thousands of weight files. */
 enum { MAX_DESCRIPTORS = 64 };
 
-void tl_mute(tl_muted *x, tl_module *m, tl_diag_fn fn, void *user) {
-  *x = (tl_muted){.m = m, .loud = m->diag};
-  x->quiet = (tl_diag){.fn = fn, .user = user, .lacks = m->diag->lacks};
-  m->diag = &x->quiet;
+void tl_mute(tl_muted *muted, tl_module *m, tl_diag_fn fn, void *user) {
+  *muted = (tl_muted){.m = m, .loud = m->diag};
+  muted->quiet = (tl_diag){.fn = fn, .user = user, .lacks = m->diag->lacks};
+  m->diag = &muted->quiet;
 }
 
-void tl_unmute(tl_muted *x) { x->m->diag = x->loud; }
+void tl_unmute(tl_muted *muted) { muted->m->diag = muted->loud; }
 
 tl_status tl_no_memory(const tl_module *m) { return tl_fail_memory(m->diag, TL_AT_FILE(m->path)); }
 

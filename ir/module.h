@@ -312,8 +312,8 @@ typedef struct tl_muted {
   tl_diag *loud; /* the sink that tl_unmute puts back */
   tl_diag quiet;
 } tl_muted;
-void tl_mute(tl_muted *x, tl_module *m, tl_diag_fn fn, void *user);
-void tl_unmute(tl_muted *x);
+void tl_mute(tl_muted *muted, tl_module *m, tl_diag_fn fn, void *user);
+void tl_unmute(tl_muted *muted);
 /* Reports that memory is out, for the file of the module, and returns TL_NO_MEMORY. */
 tl_status tl_no_memory(const tl_module *m);
 /* Takes over a file (closed even on failure). TL_NO_MEMORY. Beyond the first 64 files only the

@@ -31,11 +31,12 @@ typedef struct tl_onnx_attributes {
 } tl_onnx_attributes;
 
 /* Releases what *x owns. */
-void tl_onnx_attributes_release(tl_onnx_attributes *x);
+void tl_onnx_attributes_release(tl_onnx_attributes *reader);
 
 /* Pushes an attribute on attrs. A reference to an attribute of the enclosing call is followed; one
  * that is not set pushes nothing. Graphs are queued on bodies. TL_INVALID_MODEL, TL_LIMIT,
  * TL_NO_MEMORY. */
-tl_status tl_onnx_attribute(tl_onnx_attributes *x, tl_proto body, tl_location where) TL_NODISCARD;
+tl_status tl_onnx_attribute(tl_onnx_attributes *reader, tl_proto body,
+                            tl_location where) TL_NODISCARD;
 
 #endif

@@ -6,6 +6,6 @@
 #include "frontend/onnx/names.h"
 
 /* Adds the edges and sorts the nodes. All graphs must be complete. TL_NO_MEMORY. */
-tl_status tl_onnx_control(tl_onnx_names *x) TL_NODISCARD;
+tl_status tl_onnx_control(tl_onnx_names *names) TL_NODISCARD;
 
 #endif

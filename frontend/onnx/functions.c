@@ -10,30 +10,31 @@
 
 enum { NAME = 1, OPSET = 9, DOMAIN = 10, OVERLOAD = 13, METADATA = 14 }; /* of FunctionProto */
 
-void tl_onnx_functions_release(tl_onnx_functions *x) {
-  tl_function_vec_release(&x->list);
-  tl_u32_vec_release(&x->named);
+void tl_onnx_functions_release(tl_onnx_functions *functions) {
+  tl_function_vec_release(&functions->list);
+  tl_u32_vec_release(&functions->named);
 }
 
 /* ---- index ----------------------------------------------------------------------------------- */
 
-static tl_status read_opset(tl_onnx_functions *x, tl_proto w, tl_function *fn, bool *any) {
+static tl_status read_opset(tl_onnx_functions *functions, tl_proto w, tl_function *fn, bool *any) {
   tl_symbol domain;
   int64_t version;
-  TL_TRY(tl_onnx_read_opset(x->r, w, &domain, &version));
+  TL_TRY(tl_onnx_read_opset(functions->r, w, &domain, &version));
   *any = true;
   if (domain)
     return TL_OK;
   if (version < 1 || version > TL_ONNX_NEWEST_OPSET)
-    return tl_fail(x->r->d, TL_INVALID_MODEL, TL_AT_FILE(x->r->path),
+    return tl_fail(functions->r->d, TL_INVALID_MODEL, TL_AT_FILE(functions->r->path),
                    "function '%.*s' imports opset %lld, not between 1 and %d",
-                   TL_SV_ARG(tl_sym(x->r->m, fn->name)), (long long)version, TL_ONNX_NEWEST_OPSET);
+                   TL_SV_ARG(tl_sym(functions->r->m, fn->name)), (long long)version,
+                   TL_ONNX_NEWEST_OPSET);
   fn->opset = version;
   return TL_OK;
 }
 
 /* Reads metadata_props {"tailor.op": "RmsNorm"}, which our ONNX writer gives to functions. */
-static void read_origin(const tl_onnx_functions *x, tl_proto entry, tl_symbol *op) {
+static void read_origin(const tl_onnx_functions *functions, tl_proto entry, tl_symbol *op) {
   tl_field f;
   tl_sv key = {NULL, 0}, value = {NULL, 0};
   while (tl_proto_next(&entry, &f) == TL_STEP_FIELD) {
@@ -43,7 +44,7 @@ static void read_origin(const tl_onnx_functions *x, tl_proto entry, tl_symbol *o
       value = tl_proto_sv(f.body);
   }
   if (tl_sv_is(key, "tailor.op"))
-    *op = tl_symbol_find(&x->r->m->symbols, value);
+    *op = tl_symbol_find(&functions->r->m->symbols, value);
 }
 
 /* Returns the op that a function in one of our domains stands for. */
@@ -55,7 +56,8 @@ static tl_op_id raised_by(tl_symbol domain, tl_symbol op) {
   return domain == TL_SYM_npu_hcom ? tl_op_find(domain, op) : UINT32_MAX;
 }
 
-static tl_status read_function(tl_onnx_functions *x, const tl_field *field, tl_function *fn) {
+static tl_status read_function(tl_onnx_functions *functions, const tl_field *field,
+                               tl_function *fn) {
   tl_proto w = field->body;
   tl_field f;
   tl_step step;
@@ -66,57 +68,58 @@ static tl_status read_function(tl_onnx_functions *x, const tl_field *field, tl_f
     if (f.type != TL_WIRE_BYTES)
       continue;
     switch (f.number) {
-    case NAME: fn->name = tl_onnx_symbol(x->r, tl_proto_sv(f.body)); break;
-    case DOMAIN: fn->domain = tl_onnx_domain(x->r, tl_proto_sv(f.body)); break;
-    case OVERLOAD: fn->overload = tl_onnx_symbol(x->r, tl_proto_sv(f.body)); break;
-    case OPSET: TL_TRY(read_opset(x, f.body, fn, &any)); break;
-    case METADATA: read_origin(x, f.body, &op); break;
+    case NAME: fn->name = tl_onnx_symbol(functions->r, tl_proto_sv(f.body)); break;
+    case DOMAIN: fn->domain = tl_onnx_domain(functions->r, tl_proto_sv(f.body)); break;
+    case OVERLOAD: fn->overload = tl_onnx_symbol(functions->r, tl_proto_sv(f.body)); break;
+    case OPSET: TL_TRY(read_opset(functions, f.body, fn, &any)); break;
+    case METADATA: read_origin(functions, f.body, &op); break;
     default: break;
     }
   }
   if (!any)
-    fn->opset = tl_module_opset(x->r->m, 0);
+    fn->opset = tl_module_opset(functions->r->m, 0);
   fn->raised = raised_by(fn->domain, op);
   if (fn->name == TL_NO_SYMBOL || fn->domain == TL_NO_SYMBOL || fn->overload == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
-  return step == TL_STEP_BAD ? tl_onnx_malformed(x->r, w.p, "FunctionProto") : TL_OK;
+  return step == TL_STEP_BAD ? tl_onnx_malformed(functions->r, w.p, "FunctionProto") : TL_OK;
 }
 
-static tl_function *find(const tl_onnx_functions *x, tl_symbol domain, tl_symbol name,
+static tl_function *find(const tl_onnx_functions *functions, tl_symbol domain, tl_symbol name,
                          tl_symbol overload) {
-  for (uint32_t i = tl_onnx_slot(&x->named, name); i; i = x->list.at[i - 1].next) {
-    tl_function *f = &x->list.at[i - 1];
+  for (uint32_t i = tl_onnx_slot(&functions->named, name); i; i = functions->list.at[i - 1].next) {
+    tl_function *f = &functions->list.at[i - 1];
     if (f->domain == domain && f->overload == overload)
       return f;
   }
   return NULL;
 }
 
-tl_status tl_onnx_index_functions(tl_onnx_functions *x) {
-  tl_proto w = x->r->model;
+tl_status tl_onnx_index_functions(tl_onnx_functions *functions) {
+  tl_proto w = functions->r->model;
   tl_field field;
   while (tl_proto_next(&w, &field) == TL_STEP_FIELD) {
     tl_function fn;
     if (tl_field_tag(&field) != TL_TAG(25, TL_WIRE_BYTES))
       continue;
-    TL_TRY(read_function(x, &field, &fn));
-    if (find(x, fn.domain, fn.name, fn.overload))
-      return tl_fail(x->r->d, TL_INVALID_MODEL, TL_AT_FILE(x->r->path),
-                     "there are two functions named '%.*s'", TL_SV_ARG(tl_sym(x->r->m, fn.name)));
-    fn.next = tl_onnx_slot(&x->named, fn.name);
-    if (!tl_function_vec_push(&x->list, fn))
+    TL_TRY(read_function(functions, &field, &fn));
+    if (find(functions, fn.domain, fn.name, fn.overload))
+      return tl_fail(functions->r->d, TL_INVALID_MODEL, TL_AT_FILE(functions->r->path),
+                     "there are two functions named '%.*s'",
+                     TL_SV_ARG(tl_sym(functions->r->m, fn.name)));
+    fn.next = tl_onnx_slot(&functions->named, fn.name);
+    if (!tl_function_vec_push(&functions->list, fn))
       return TL_NO_MEMORY;
-    TL_TRY(tl_onnx_set_slot(&x->named, fn.name, x->list.n));
+    TL_TRY(tl_onnx_set_slot(&functions->named, fn.name, functions->list.n));
   }
   return TL_OK;
 }
 
-tl_function *tl_onnx_called(const tl_onnx_functions *x, tl_symbol domain, tl_symbol name,
+tl_function *tl_onnx_called(const tl_onnx_functions *functions, tl_symbol domain, tl_symbol name,
                             tl_sv overload) {
-  if (!tl_onnx_slot(&x->named, name))
+  if (!tl_onnx_slot(&functions->named, name))
     return NULL;
-  tl_symbol s = tl_symbol_find(&x->r->m->symbols, overload);
-  return s == TL_NO_SYMBOL ? NULL : find(x, domain, name, s);
+  tl_symbol s = tl_symbol_find(&functions->r->m->symbols, overload);
+  return s == TL_NO_SYMBOL ? NULL : find(functions, domain, name, s);
 }
 
 /* ---- growth ---------------------------------------------------------------------------------- */
@@ -126,23 +129,23 @@ static void add_saturating(uint64_t *sum, uint64_t more) {
     *sum = UINT64_MAX;
 }
 
-static tl_status count_nodes(tl_onnx_functions *x, tl_proto w, uint32_t node_field, uint32_t graphs,
-                             uint32_t calls, uint64_t *sum);
+static tl_status count_nodes(tl_onnx_functions *functions, tl_proto w, uint32_t node_field,
+                             uint32_t graphs, uint32_t calls, uint64_t *sum);
 
-static tl_status count_call(tl_onnx_functions *x, tl_function *fn, uint32_t graphs, uint32_t calls,
-                            uint64_t *sum) {
-  tl_sv name = tl_sym(x->r->m, fn->name);
+static tl_status count_call(tl_onnx_functions *functions, tl_function *fn, uint32_t graphs,
+                            uint32_t calls, uint64_t *sum) {
+  tl_sv name = tl_sym(functions->r->m, fn->name);
   if (fn->state == 1)
-    return tl_fail(x->r->d, TL_INVALID_MODEL, TL_AT_FILE(x->r->path),
+    return tl_fail(functions->r->d, TL_INVALID_MODEL, TL_AT_FILE(functions->r->path),
                    "function '%.*s' calls itself", TL_SV_ARG(name));
   if (calls == TL_ONNX_MAX_CALL_DEPTH)
-    return tl_fail(x->r->d, TL_LIMIT, TL_AT_FILE(x->r->path),
+    return tl_fail(functions->r->d, TL_LIMIT, TL_AT_FILE(functions->r->path),
                    "functions call each other %d deep at '%.*s', at most %d",
                    TL_ONNX_MAX_CALL_DEPTH + 1, TL_SV_ARG(name), TL_ONNX_MAX_CALL_DEPTH);
   if (fn->state == 0) {
     uint64_t cost = 0;
     fn->state = 1;
-    TL_TRY(count_nodes(x, fn->body, TL_FUNCTION_NODE, graphs, calls + 1, &cost));
+    TL_TRY(count_nodes(functions, fn->body, TL_FUNCTION_NODE, graphs, calls + 1, &cost));
     fn->state = 2;
     fn->cost = cost;
   }
@@ -151,8 +154,8 @@ static tl_status count_call(tl_onnx_functions *x, tl_function *fn, uint32_t grap
 }
 
 /* Counts the nodes of graphs inside the attributes of a node. */
-static tl_status count_bodies(tl_onnx_functions *x, tl_proto node, uint32_t graphs, uint32_t calls,
-                              uint64_t *sum) {
+static tl_status count_bodies(tl_onnx_functions *functions, tl_proto node, uint32_t graphs,
+                              uint32_t calls, uint64_t *sum) {
   tl_field attr;
   tl_field f;
   while (tl_proto_next(&node, &attr) == TL_STEP_FIELD) {
@@ -160,13 +163,13 @@ static tl_status count_bodies(tl_onnx_functions *x, tl_proto node, uint32_t grap
       continue;
     while (tl_proto_next(&attr.body, &f) == TL_STEP_FIELD)
       if ((f.number == 6 || f.number == 11) && f.type == TL_WIRE_BYTES)
-        TL_TRY(count_nodes(x, f.body, 1, graphs + 1, calls, sum));
+        TL_TRY(count_nodes(functions, f.body, 1, graphs + 1, calls, sum));
   }
   return TL_OK;
 }
 
-static tl_status count_nodes(tl_onnx_functions *x, tl_proto w, uint32_t node_field, uint32_t graphs,
-                             uint32_t calls, uint64_t *sum) {
+static tl_status count_nodes(tl_onnx_functions *functions, tl_proto w, uint32_t node_field,
+                             uint32_t graphs, uint32_t calls, uint64_t *sum) {
   tl_field f;
   if (graphs > TL_ONNX_MAX_DEPTH)
     return TL_OK; /* the import says so, and where */
@@ -174,28 +177,28 @@ static tl_status count_nodes(tl_onnx_functions *x, tl_proto w, uint32_t node_fie
     tl_node_wire node;
     if (tl_field_tag(&f) != TL_TAG(node_field, TL_WIRE_BYTES))
       continue;
-    TL_TRY(tl_onnx_node_header(x->r, f.body, &node));
-    tl_symbol domain = tl_onnx_domain(x->r, node.domain);
-    tl_symbol name = tl_onnx_symbol(x->r, node.op_type);
+    TL_TRY(tl_onnx_node_header(functions->r, f.body, &node));
+    tl_symbol domain = tl_onnx_domain(functions->r, node.domain);
+    tl_symbol name = tl_onnx_symbol(functions->r, node.op_type);
     if (domain == TL_NO_SYMBOL || name == TL_NO_SYMBOL)
       return TL_NO_MEMORY;
-    tl_function *fn = tl_onnx_table_op(x->r, domain, name) == UINT32_MAX
-                          ? tl_onnx_called(x, domain, name, node.overload)
+    tl_function *fn = tl_onnx_table_op(functions->r, domain, name) == UINT32_MAX
+                          ? tl_onnx_called(functions, domain, name, node.overload)
                           : NULL;
     if (fn)
-      TL_TRY(count_call(x, fn, graphs, calls, sum));
+      TL_TRY(count_call(functions, fn, graphs, calls, sum));
     else
       add_saturating(sum, 1);
-    TL_TRY(count_bodies(x, f.body, graphs, calls, sum));
+    TL_TRY(count_bodies(functions, f.body, graphs, calls, sum));
   }
   return TL_OK;
 }
 
-tl_status tl_onnx_check_growth(tl_onnx_functions *x, tl_proto graph, uint64_t most) {
+tl_status tl_onnx_check_growth(tl_onnx_functions *functions, tl_proto graph, uint64_t most) {
   uint64_t sum = 0;
-  TL_TRY(count_nodes(x, graph, 1, 1, 0, &sum));
+  TL_TRY(count_nodes(functions, graph, 1, 1, 0, &sum));
   if (sum > most)
-    return tl_fail(x->r->d, TL_LIMIT, TL_AT_FILE(x->r->path),
+    return tl_fail(functions->r->d, TL_LIMIT, TL_AT_FILE(functions->r->path),
                    "inlining the functions gives %llu nodes, more than %llu",
                    (unsigned long long)sum, (unsigned long long)most);
   return TL_OK;

@@ -36,16 +36,17 @@ typedef struct tl_onnx_functions {
 } tl_onnx_functions;
 
 /* Releases what *x owns. */
-void tl_onnx_functions_release(tl_onnx_functions *x);
+void tl_onnx_functions_release(tl_onnx_functions *functions);
 
 /* Fills the list from the model. TL_INVALID_MODEL, TL_NO_MEMORY. */
-tl_status tl_onnx_index_functions(tl_onnx_functions *x) TL_NODISCARD;
+tl_status tl_onnx_index_functions(tl_onnx_functions *functions) TL_NODISCARD;
 /* Returns the function that a node calls, NULL if it is an op. */
-tl_function *tl_onnx_called(const tl_onnx_functions *x, tl_symbol domain, tl_symbol name,
+tl_function *tl_onnx_called(const tl_onnx_functions *functions, tl_symbol domain, tl_symbol name,
                             tl_sv overload);
 /* Refuses a graph that would have more than `most` nodes after inlining (TL_LIMIT), or in which a
  * function calls itself (TL_INVALID_MODEL). TL_NO_MEMORY. Inlines nothing: each function is counted
  * once. */
-tl_status tl_onnx_check_growth(tl_onnx_functions *x, tl_proto graph, uint64_t most) TL_NODISCARD;
+tl_status tl_onnx_check_growth(tl_onnx_functions *functions, tl_proto graph,
+                               uint64_t most) TL_NODISCARD;
 
 #endif

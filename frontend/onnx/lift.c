@@ -9,16 +9,16 @@
 #include "frontend/onnx/opset.h"
 #include "ir/infer/infer.h"
 
-void tl_onnx_lifts_release(tl_onnx_lifts *x) {
-  tl_lift_vec_release(&x->queue);
-  tl_u32_vec_release(&x->rows);
+void tl_onnx_lifts_release(tl_onnx_lifts *lifts) {
+  tl_lift_vec_release(&lifts->queue);
+  tl_u32_vec_release(&lifts->rows);
 }
 
 /* Cached facts of an op in 32 bits. Low half: first row + 1, 0 for none. Above it: the opset from
  * which on nodes need no lifting (a node older than its op is queued too, to be checked). Top bit:
  * the entry is valid. */
-static uint32_t rows_of(tl_onnx_lifts *x, tl_op_id op) {
-  uint32_t known = tl_onnx_slot(&x->rows, op);
+static uint32_t rows_of(tl_onnx_lifts *lifts, tl_op_id op) {
+  uint32_t known = tl_onnx_slot(&lifts->rows, op);
   if (known)
     return known;
   const tl_op *row = tl_op_row(op);
@@ -31,13 +31,13 @@ static uint32_t rows_of(tl_onnx_lifts *x, tl_op_id op) {
     from = tl_lift_rows[i - 1].below > from ? tl_lift_rows[i - 1].below : from;
   }
   known = UINT32_C(1) << 31 | from << 16 | first;
-  return tl_onnx_set_slot(&x->rows, op, known) == TL_OK ? known : 0;
+  return tl_onnx_set_slot(&lifts->rows, op, known) == TL_OK ? known : 0;
 }
 
-bool tl_onnx_needs_lift(tl_onnx_lifts *x, tl_op_id op, int64_t version) {
+bool tl_onnx_needs_lift(tl_onnx_lifts *lifts, tl_op_id op, int64_t version) {
   if (op >= TL_N_OPS)
     return false;
-  uint32_t from = rows_of(x, op) >> 16 & 0x7fff;
+  uint32_t from = rows_of(lifts, op) >> 16 & 0x7fff;
   if (version >= TL_ONNX_CANONICAL_OPSET)
     return from == TL_LIFT_ALWAYS;
   return version < 6 || version < from;
@@ -106,12 +106,12 @@ static void drop_unknown_attrs(const tl_lifting *l) {
   }
 }
 
-static tl_status lift_node(tl_onnx_lifts *x, const tl_lift *job) {
-  tl_lifting l = {x->r, x->r->m, job->node, job->version};
-  tl_op_id op = tl_node_get(x->r->m, job->node)->op;
+static tl_status lift_node(tl_onnx_lifts *lifts, const tl_lift *job) {
+  tl_lifting l = {lifts->r, lifts->r->m, job->node, job->version};
+  tl_op_id op = tl_node_get(lifts->r->m, job->node)->op;
   if (job->version < 6 && op < TL_N_OPS)
-    tl_node_remove_attr(x->r->m, job->node, TL_SYM_consumed_inputs);
-  uint32_t entry = op < TL_N_OPS ? rows_of(x, op) : 0;
+    tl_node_remove_attr(lifts->r->m, job->node, TL_SYM_consumed_inputs);
+  uint32_t entry = op < TL_N_OPS ? rows_of(lifts, op) : 0;
   for (uint32_t i = entry & 0xffff; i && i <= tl_n_lift_rows; i++) {
     const tl_lift_row *row = &tl_lift_rows[i - 1];
     if (row->op != op)
@@ -120,7 +120,7 @@ static tl_status lift_node(tl_onnx_lifts *x, const tl_lift *job) {
       TL_TRY(apply(&l, row));
   }
   drop_unknown_attrs(&l);
-  return tl_onnx_check_node(x->r, job->node);
+  return tl_onnx_check_node(lifts->r, job->node);
 }
 
 /* ---- in order, with types -------------------------------------------------------------------- */
@@ -131,66 +131,70 @@ typedef struct lift_jobs {
   uint32_t n_nodes;
 } lift_jobs;
 
-static bool needs_types(tl_onnx_lifts *x, const tl_lift *job) {
-  tl_op_id op = tl_node_get(x->r->m, job->node)->op;
+static bool needs_types(tl_onnx_lifts *lifts, const tl_lift *job) {
+  tl_op_id op = tl_node_get(lifts->r->m, job->node)->op;
   for (uint32_t i = 0; i < tl_n_lift_rows; i++)
     if (tl_lift_rows[i].op == op && tl_lift_rows[i].typed && job->version < tl_lift_rows[i].below &&
-        !tl_type_get(x->r->m, tl_value_type(x->r->m, tl_operand(x->r->m, job->node, 0)))->kind)
+        !tl_type_get(lifts->r->m, tl_value_type(lifts->r->m, tl_operand(lifts->r->m, job->node, 0)))
+             ->kind)
       return true;
   return false;
 }
 
-static tl_status lift_graph(tl_onnx_lifts *x, const lift_jobs *jobs, tl_graph_id g);
+static tl_status lift_graph(tl_onnx_lifts *lifts, const lift_jobs *jobs, tl_graph_id g);
 
-static tl_status lift_bodies(tl_onnx_lifts *x, const lift_jobs *jobs, tl_node_id n) {
-  for (uint32_t i = 0; i < tl_node_get(x->r->m, n)->n_attrs; i++) {
-    tl_attr a = tl_node_get(x->r->m, n)->attrs[i];
+static tl_status lift_bodies(tl_onnx_lifts *lifts, const lift_jobs *jobs, tl_node_id n) {
+  for (uint32_t i = 0; i < tl_node_get(lifts->r->m, n)->n_attrs; i++) {
+    tl_attr a = tl_node_get(lifts->r->m, n)->attrs[i];
     if (a.kind == TL_ATTR_GRAPH)
-      TL_TRY(lift_graph(x, jobs, a.u.g));
+      TL_TRY(lift_graph(lifts, jobs, a.u.g));
     for (uint32_t k = 0; a.kind == TL_ATTR_GRAPHS && k < a.count; k++)
-      TL_TRY(lift_graph(x, jobs, a.u.ids[k]));
+      TL_TRY(lift_graph(lifts, jobs, a.u.ids[k]));
   }
   return TL_OK;
 }
 
 /* Infers the types of the nodes after `previous` up to n. Errors are ignored here, since the whole
  * module is inferred and checked later. */
-static tl_status infer_until(tl_onnx_lifts *x, tl_graph_id g, tl_node_id previous, tl_node_id n) {
-  tl_node_id at = previous ? tl_node_get(x->r->m, previous)->next : tl_graph_get(x->r->m, g)->first;
-  for (;; at = tl_node_get(x->r->m, at)->next) {
-    TL_TRY(tl_infer_node(x->r->m, at));
+static tl_status infer_until(tl_onnx_lifts *lifts, tl_graph_id g, tl_node_id previous,
+                             tl_node_id n) {
+  tl_node_id at = previous ? tl_node_get(lifts->r->m, previous)->next
+                           : tl_graph_get(lifts->r->m, g)->first;
+  for (;; at = tl_node_get(lifts->r->m, at)->next) {
+    TL_TRY(tl_infer_node(lifts->r->m, at));
     if (at == n)
       return TL_OK;
   }
 }
 
 /* Lifts the queued nodes of a graph and of its bodies. The import has bounded the recursion. */
-static tl_status lift_graph(tl_onnx_lifts *x, const lift_jobs *jobs, tl_graph_id g) {
-  for (tl_node_id n = tl_graph_get(x->r->m, g)->first; n; n = tl_node_get(x->r->m, n)->next) {
-    tl_node_id previous = tl_node_get(x->r->m, n)->previous;
-    TL_TRY(lift_bodies(x, jobs, n));
+static tl_status lift_graph(tl_onnx_lifts *lifts, const lift_jobs *jobs, tl_graph_id g) {
+  for (tl_node_id n = tl_graph_get(lifts->r->m, g)->first; n;
+       n = tl_node_get(lifts->r->m, n)->next) {
+    tl_node_id previous = tl_node_get(lifts->r->m, n)->previous;
+    TL_TRY(lift_bodies(lifts, jobs, n));
     if (n < jobs->n_nodes && jobs->of_node[n])
-      TL_TRY(lift_node(x, &x->queue.at[jobs->of_node[n] - 1]));
-    TL_TRY(infer_until(x, g, previous, n));
+      TL_TRY(lift_node(lifts, &lifts->queue.at[jobs->of_node[n] - 1]));
+    TL_TRY(infer_until(lifts, g, previous, n));
   }
   return TL_OK;
 }
 
-static tl_status lift_in_order(tl_onnx_lifts *x) {
-  lift_jobs jobs = {NULL, tl_module_node_end(x->r->m)};
-  jobs.of_node = tl_arena_calloc(&x->r->leaf, jobs.n_nodes, sizeof *jobs.of_node);
+static tl_status lift_in_order(tl_onnx_lifts *lifts) {
+  lift_jobs jobs = {NULL, tl_module_node_end(lifts->r->m)};
+  jobs.of_node = tl_arena_calloc(&lifts->r->leaf, jobs.n_nodes, sizeof *jobs.of_node);
   if (!jobs.of_node)
     return TL_NO_MEMORY;
-  for (uint32_t i = 0; i < x->queue.n; i++)
-    jobs.of_node[x->queue.at[i].node] = i + 1;
-  return lift_graph(x, &jobs, tl_module_main(x->r->m)->id);
+  for (uint32_t i = 0; i < lifts->queue.n; i++)
+    jobs.of_node[lifts->queue.at[i].node] = i + 1;
+  return lift_graph(lifts, &jobs, tl_module_main(lifts->r->m)->id);
 }
 
-tl_status tl_onnx_lift(tl_onnx_lifts *x) {
-  for (uint32_t i = 0; i < x->queue.n; i++)
-    if (needs_types(x, &x->queue.at[i]))
-      return lift_in_order(x);
-  for (uint32_t i = 0; i < x->queue.n; i++)
-    TL_TRY(lift_node(x, &x->queue.at[i]));
+tl_status tl_onnx_lift(tl_onnx_lifts *lifts) {
+  for (uint32_t i = 0; i < lifts->queue.n; i++)
+    if (needs_types(lifts, &lifts->queue.at[i]))
+      return lift_in_order(lifts);
+  for (uint32_t i = 0; i < lifts->queue.n; i++)
+    TL_TRY(lift_node(lifts, &lifts->queue.at[i]));
   return TL_OK;
 }

@@ -23,12 +23,12 @@ typedef struct tl_onnx_lifts {
 } tl_onnx_lifts;
 
 /* Releases what *x owns. */
-void tl_onnx_lifts_release(tl_onnx_lifts *x);
+void tl_onnx_lifts_release(tl_onnx_lifts *lifts);
 
 /* Returns true if a node of `op` in opset `version` must be queued for tl_onnx_lift. */
-bool tl_onnx_needs_lift(tl_onnx_lifts *x, tl_op_id op, int64_t version);
+bool tl_onnx_needs_lift(tl_onnx_lifts *lifts, tl_op_id op, int64_t version);
 /* Lifts and checks the queued nodes. Graphs must be complete and sorted. TL_INVALID_MODEL,
  * TL_UNSUPPORTED, TL_NO_MEMORY. */
-tl_status tl_onnx_lift(tl_onnx_lifts *x) TL_NODISCARD;
+tl_status tl_onnx_lift(tl_onnx_lifts *lifts) TL_NODISCARD;
 
 #endif

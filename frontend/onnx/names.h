@@ -42,27 +42,27 @@ typedef struct tl_onnx_names {
 } tl_onnx_names;
 
 /* Releases what *x owns. */
-void tl_onnx_names_release(tl_onnx_names *x);
+void tl_onnx_names_release(tl_onnx_names *names);
 
 /* Returns the key of a name in the current frame; TL_NO_SYMBOL if memory is out. */
-tl_symbol tl_onnx_key(tl_onnx_names *x, tl_sv name);
+tl_symbol tl_onnx_key(tl_onnx_names *names, tl_sv name);
 /* Returns the readable name of a key, for values and messages. */
-tl_symbol tl_onnx_display(const tl_onnx_names *x, tl_symbol key);
+tl_symbol tl_onnx_display(const tl_onnx_names *names, tl_symbol key);
 /* Returns the value of a key in the open scopes, TL_NO_VALUE if there is none. O(1). */
-static inline tl_value_id tl_onnx_lookup(const tl_onnx_names *x, tl_symbol key) {
-  return tl_onnx_slot(&x->value_of, key);
+static inline tl_value_id tl_onnx_lookup(const tl_onnx_names *names, tl_symbol key) {
+  return tl_onnx_slot(&names->value_of, key);
 }
 /* Defines `key` as v, a value of graph g, and names v. TL_INVALID_MODEL if g has defined the key
  * before; TL_NO_MEMORY. */
-tl_status tl_onnx_define(tl_onnx_names *x, tl_graph_id g, tl_symbol key, tl_value_id v,
+tl_status tl_onnx_define(tl_onnx_names *names, tl_graph_id g, tl_symbol key, tl_value_id v,
                          tl_location where) TL_NODISCARD;
 /* Closes the scope of a body: restores the keys to the state at `undo_mark`, a length of `undo`. */
-void tl_onnx_close_scope(tl_onnx_names *x, uint32_t undo_mark);
+void tl_onnx_close_scope(tl_onnx_names *names, uint32_t undo_mark);
 /* Resolves the pending operands since `mark` (a length of `pending`) whose names are defined now.
  * *sort: true if there was one, so the graph needs sorting. In the main graph an unresolved operand
  * is TL_INVALID_MODEL; in a body it stays pending. TL_NO_MEMORY. */
-tl_status tl_onnx_settle(tl_onnx_names *x, uint32_t mark, bool *sort) TL_NODISCARD;
+tl_status tl_onnx_settle(tl_onnx_names *names, uint32_t mark, bool *sort) TL_NODISCARD;
 /* Renames values of bodies whose names clash with values around them (ir/names.h). TL_NO_MEMORY. */
-tl_status tl_onnx_unhide(tl_onnx_names *x) TL_NODISCARD;
+tl_status tl_onnx_unhide(tl_onnx_names *names) TL_NODISCARD;
 
 #endif

@@ -19,17 +19,17 @@ typedef struct tl_onnx_training {
 } tl_onnx_training;
 
 /* Releases what *x owns. */
-void tl_onnx_training_release(tl_onnx_training *x);
+void tl_onnx_training_release(tl_onnx_training *training);
 
 /* Reads all training_info of the model, before the graph is read. TL_INVALID_MODEL, TL_LIMIT,
  * TL_NO_MEMORY. */
-tl_status tl_onnx_read_training(tl_onnx_training *x) TL_NODISCARD;
+tl_status tl_onnx_read_training(tl_onnx_training *training) TL_NODISCARD;
 /* Declares the bound initializers as states. The scope of the main graph must be open.
  * TL_INVALID_MODEL, TL_NO_MEMORY. */
-tl_status tl_onnx_states(tl_onnx_training *x) TL_NODISCARD;
+tl_status tl_onnx_states(tl_onnx_training *training) TL_NODISCARD;
 /* Makes a later training_info read the values that earlier ones have updated (training_order.c).
  * All nodes must be lifted by then. TL_UNSUPPORTED if one graph cannot express it; TL_NO_MEMORY.
  * O(training_info * (nodes + uses)). */
-tl_status tl_onnx_training_order(tl_onnx_training *x) TL_NODISCARD;
+tl_status tl_onnx_training_order(tl_onnx_training *training) TL_NODISCARD;
 
 #endif

@@ -162,18 +162,18 @@ static tl_status run(ordering *o) {
   return check_bound(o);
 }
 
-tl_status tl_onnx_training_order(tl_onnx_training *x) {
-  ordering o = {.x = x, .m = x->r->m, .g = tl_module_main(x->r->m)};
+tl_status tl_onnx_training_order(tl_onnx_training *training) {
+  ordering o = {.x = training, .m = training->r->m, .g = tl_module_main(training->r->m)};
   tl_status status = TL_OK;
-  for (o.info = 1; status == TL_OK && o.info + 1 < x->first_nodes.n; o.info++) {
-    o.n_nodes = tl_module_node_end(x->r->m);
+  for (o.info = 1; status == TL_OK && o.info + 1 < training->first_nodes.n; o.info++) {
+    o.n_nodes = tl_module_node_end(training->r->m);
     free(o.needed);
     free(o.changed);
     o.needed = calloc(o.n_nodes + 1u, 1);
     o.changed = calloc(o.n_nodes + 1u, 1);
     status = o.needed && o.changed ? run(&o) : tl_fail_memory(o.x->r->d, TL_AT_FILE(o.x->r->path));
     if (status == TL_OK)
-      status = tl_graph_sort(x->r->m, o.g->id);
+      status = tl_graph_sort(training->r->m, o.g->id);
   }
   free(o.needed);
   free(o.changed);

@@ -161,28 +161,28 @@ static size_t stem_distance(tl_sv a, tl_sv b) {
   return edits > limit ? SIZE_MAX : edits;
 }
 
-static void consider(nearest *x, const char *candidate) {
+static void consider(nearest *best, const char *candidate) {
   char room[LONGEST_STEM];
   tl_sv name = tl_sv_from(candidate);
-  size_t whole = tl_edit_distance(x->name, name, LONGEST_STEM);
-  size_t stems = stem_distance(x->stem, stem_of(name, room));
+  size_t whole = tl_edit_distance(best->name, name, LONGEST_STEM);
+  size_t stems = stem_distance(best->stem, stem_of(name, room));
   size_t distance = whole <= MOST_EDITS && whole < stems ? whole : stems;
-  if (distance > x->distance || (distance == x->distance && x->best && whole >= x->whole) ||
-      distance == SIZE_MAX)
+  if (distance > best->distance ||
+      (distance == best->distance && best->best && whole >= best->whole) || distance == SIZE_MAX)
     return;
-  x->distance = distance;
-  x->whole = whole;
-  x->best = candidate;
+  best->distance = distance;
+  best->whole = whole;
+  best->best = candidate;
 }
 
 const char *tl_fusion_name_nearest(tl_sv name) {
   char room[LONGEST_STEM];
-  nearest x = {.name = name, .stem = stem_of(name, room), .distance = SIZE_MAX};
+  nearest best = {.name = name, .stem = stem_of(name, room), .distance = SIZE_MAX};
   for (uint32_t i = 0; i < N_PASSES; i++)
-    consider(&x, passes[i].name);
+    consider(&best, passes[i].name);
   for (uint32_t i = 0; i < N_ALIASES; i++)
-    consider(&x, aliases[i].name);
-  return x.best;
+    consider(&best, aliases[i].name);
+  return best.best;
 }
 
 const char *tl_fusion_kind_name(tl_fusion_kind kind) {

@@ -15,11 +15,11 @@ typedef struct equation {
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /* Reads argument i. Commas may stand between operands only. Returns false for anything else. */
-static bool read_equation(tl_site *x, const tl_expr *e, uint32_t i, equation *out) {
-  tl_rv v = tl_fn_arg(x, e, i);
+static bool read_equation(tl_site *site, const tl_expr *e, uint32_t i, equation *out) {
+  tl_rv v = tl_fn_arg(site, e, i);
   if (v.kind != TL_RV_STRING)
     return false;
-  tl_sv text = tl_sym(x->m, v.s);
+  tl_sv text = tl_sym(site->m, v.s);
   bool arrow = false;
   out->n = 0;
   for (size_t k = 0; k < text.n; k++) {
@@ -57,9 +57,9 @@ static bool same_form(const equation *a, const equation *b) {
   return true;
 }
 
-tl_rv tl_fn_einsum_is(tl_site *x, const tl_expr *e) {
+tl_rv tl_fn_einsum_is(tl_site *site, const tl_expr *e) {
   equation a, b;
-  if (!read_equation(x, e, 0, &a) || !read_equation(x, e, 1, &b))
+  if (!read_equation(site, e, 0, &a) || !read_equation(site, e, 1, &b))
     return tl_rv_none();
   return tl_rv_truth(same_form(&a, &b));
 }
@@ -85,11 +85,11 @@ static bool is_unary(const equation *q) {
 
 /* Gives, for each axis of the result, the axis of the operand with the same letter. Both sides must
  * have the same number of letters. */
-tl_rv tl_fn_einsum_perm(tl_site *x, const tl_expr *e) {
+tl_rv tl_fn_einsum_perm(tl_site *site, const tl_expr *e) {
   equation q;
-  if (!read_equation(x, e, 0, &q) || !is_unary(&q) || q.n != 2 * q.arrow + 1)
+  if (!read_equation(site, e, 0, &q) || !is_unary(&q) || q.n != 2 * q.arrow + 1)
     return tl_rv_none();
-  int64_t *at = tl_fn_room(x, q.arrow);
+  int64_t *at = tl_fn_room(site, q.arrow);
   for (uint32_t i = 0; at && i < q.arrow; i++) {
     at[i] = place_of(&q, 0, q.arrow, q.at[q.arrow + 1 + i]);
     if (at[i] < 0)
@@ -100,11 +100,11 @@ tl_rv tl_fn_einsum_perm(tl_site *x, const tl_expr *e) {
 
 /* Gives the axes whose letters the result lacks. The letters of the result must be in the order of
  * the operand, or a transposition would be needed as well. */
-tl_rv tl_fn_einsum_sum(tl_site *x, const tl_expr *e) {
+tl_rv tl_fn_einsum_sum(tl_site *site, const tl_expr *e) {
   equation q;
-  if (!read_equation(x, e, 0, &q) || !is_unary(&q))
+  if (!read_equation(site, e, 0, &q) || !is_unary(&q))
     return tl_rv_none();
-  int64_t *at = tl_fn_room(x, q.arrow);
+  int64_t *at = tl_fn_room(site, q.arrow);
   uint32_t n = 0, kept = q.arrow + 1; /* the next letter of the result */
   for (uint32_t i = 0; at && i < q.arrow; i++) {
     if (kept < q.n && q.at[i] == q.at[kept])

@@ -119,11 +119,11 @@ static bool misses(explainer *e, const tl_rule *rule, tl_node_id n, tl_miss *mis
 }
 
 /* Compares two misses: the deeper one relative to the size of its pattern is nearer. */
-static bool is_nearer(const tl_rule *a, const tl_miss *x, const tl_rule *b, const tl_miss *y) {
-  bool whole_x = x->depth >= TL_MISS_CLOSED, whole_y = y->depth >= TL_MISS_CLOSED;
+static bool is_nearer(const tl_rule *a, const tl_miss *miss, const tl_rule *b, const tl_miss *y) {
+  bool whole_x = miss->depth >= TL_MISS_CLOSED, whole_y = y->depth >= TL_MISS_CLOSED;
   if (whole_x != whole_y)
     return whole_x;
-  return (uint64_t)x->depth * b->n_match > (uint64_t)y->depth * a->n_match;
+  return (uint64_t)miss->depth * b->n_match > (uint64_t)y->depth * a->n_match;
 }
 
 /* Keeps the nearest rule of each public pass. */

@@ -5,16 +5,17 @@
 
 /* An output of the graph has RETURN as a user, and a user in a body is in another graph: neither is
  * such an op. */
-tl_rv tl_fn_all_users(tl_site *x, const tl_expr *e) {
-  tl_value_id v = tl_fn_value(x, e, 0);
-  tl_rv name = tl_fn_arg(x, e, 1);
-  tl_node_id from = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
+tl_rv tl_fn_all_users(tl_site *site, const tl_expr *e) {
+  tl_value_id v = tl_fn_value(site, e, 0);
+  tl_rv name = tl_fn_arg(site, e, 1);
+  tl_node_id from = v ? tl_value_producer(site->m, v) : TL_NO_NODE;
   if (!from || name.kind != TL_RV_STRING)
     return tl_rv_none();
-  TL_FOR_USES(x->m, v, u) {
-    const tl_node *user = tl_node_get(x->m, tl_use_get(x->m, u)->user);
-    if (user->op == TL_OP_RETURN || user->graph != tl_node_get(x->m, from)->graph ||
-        tl_op_domain_symbol(x->m, user->op) != 0 || tl_op_name_symbol(x->m, user->op) != name.s)
+  TL_FOR_USES(site->m, v, u) {
+    const tl_node *user = tl_node_get(site->m, tl_use_get(site->m, u)->user);
+    if (user->op == TL_OP_RETURN || user->graph != tl_node_get(site->m, from)->graph ||
+        tl_op_domain_symbol(site->m, user->op) != 0 ||
+        tl_op_name_symbol(site->m, user->op) != name.s)
       return tl_rv_truth(false);
   }
   return tl_rv_truth(true);
@@ -22,35 +23,35 @@ tl_rv tl_fn_all_users(tl_site *x, const tl_expr *e) {
 
 /* Returns the node of use u if it is an ONNX op with the name that argument i gives; TL_NO_NODE if
  * not. */
-static tl_node_id named_user(tl_site *x, const tl_expr *e, uint32_t i, tl_use_id u) {
-  tl_rv name = tl_fn_arg(x, e, i);
-  tl_node_id n = tl_use_get(x->m, u)->user;
-  tl_op_id op = tl_node_get(x->m, n)->op;
+static tl_node_id named_user(tl_site *site, const tl_expr *e, uint32_t i, tl_use_id u) {
+  tl_rv name = tl_fn_arg(site, e, i);
+  tl_node_id n = tl_use_get(site->m, u)->user;
+  tl_op_id op = tl_node_get(site->m, n)->op;
   bool fits = op != TL_OP_RETURN && name.kind == TL_RV_STRING &&
-              tl_op_domain_symbol(x->m, op) == 0 && tl_op_name_symbol(x->m, op) == name.s;
+              tl_op_domain_symbol(site->m, op) == 0 && tl_op_name_symbol(site->m, op) == name.s;
   return fits ? n : TL_NO_NODE;
 }
 
 /* Depth-first search without recursion: at[d] is the next use to try at depth d, for the op that
  * argument d names. The search ends with "no" when it has looked at MOST uses. */
-tl_rv tl_fn_feeds(tl_site *x, const tl_expr *e) {
+tl_rv tl_fn_feeds(tl_site *site, const tl_expr *e) {
   enum { NAMES = 4, MOST = 256 }; /* arguments; uses looked at: all layers may share a mask */
   tl_use_id at[NAMES];
   uint32_t depth = 1;
-  tl_value_id v = tl_fn_value(x, e, 0);
-  at[1] = v ? tl_value_get(x->m, v)->first_use : 0;
+  tl_value_id v = tl_fn_value(site, e, 0);
+  at[1] = v ? tl_value_get(site->m, v)->first_use : 0;
   for (int left = MOST; depth > 0 && left > 0; left--) {
     if (!at[depth]) { /* all uses at this depth are tried */
       depth--;
       continue;
     }
-    tl_node_id n = named_user(x, e, depth, at[depth]);
-    at[depth] = tl_use_get(x->m, at[depth])->next;
-    if (!n || tl_node_get(x->m, n)->n_results == 0)
+    tl_node_id n = named_user(site, e, depth, at[depth]);
+    at[depth] = tl_use_get(site->m, at[depth])->next;
+    if (!n || tl_node_get(site->m, n)->n_results == 0)
       continue;
     if (depth + 1 == e->n)
       return tl_rv_truth(true);
-    at[++depth] = tl_value_get(x->m, tl_node_get(x->m, n)->results)->first_use;
+    at[++depth] = tl_value_get(site->m, tl_node_get(site->m, n)->results)->first_use;
   }
   return tl_rv_truth(false);
 }
@@ -69,11 +70,11 @@ static tl_node_id only_user(const tl_module *m, tl_value_id v) {
 }
 
 /* Returns true if the op is an ONNX op that one of the arguments [first, end) names. */
-static bool is_named(tl_site *x, const tl_expr *e, tl_op_id op, uint32_t first, uint32_t end) {
+static bool is_named(tl_site *site, const tl_expr *e, tl_op_id op, uint32_t first, uint32_t end) {
   for (uint32_t i = first; i < end; i++) {
-    tl_rv name = tl_fn_arg(x, e, i);
-    if (name.kind == TL_RV_STRING && name.s == tl_op_name_symbol(x->m, op) &&
-        tl_op_domain_symbol(x->m, op) == 0)
+    tl_rv name = tl_fn_arg(site, e, i);
+    if (name.kind == TL_RV_STRING && name.s == tl_op_name_symbol(site->m, op) &&
+        tl_op_domain_symbol(site->m, op) == 0)
       return true;
   }
   return false;
@@ -118,9 +119,9 @@ static bool is_turned(const tl_module *m, tl_value_id v) {
          (tl_node_get(m, n)->op == TL_OP_Reshape || tl_node_get(m, n)->op == TL_OP_Transpose);
 }
 
-tl_rv tl_fn_turned(tl_site *x, const tl_expr *e) {
-  tl_value_id v = tl_fn_value(x, e, 0);
-  return v ? tl_rv_truth(is_turned(x->m, v)) : tl_rv_none();
+tl_rv tl_fn_turned(tl_site *site, const tl_expr *e) {
+  tl_value_id v = tl_fn_value(site, e, 0);
+  return v ? tl_rv_truth(is_turned(site->m, v)) : tl_rv_none();
 }
 
 /* Returns true if all operands of n except v are weights, or values that can be viewed in another
@@ -137,19 +138,19 @@ static bool among_weights(const tl_module *m, tl_node_id n, tl_value_id v) {
 /* Walks from %x over single users that are elementwise, or named by arguments 2 and later, and
  * whose other operands are weights or views; tells whether it arrives at an op that argument 1
  * names. */
-tl_rv tl_fn_meets(tl_site *x, const tl_expr *e) {
+tl_rv tl_fn_meets(tl_site *site, const tl_expr *e) {
   enum { FARTHEST = 32 }; /* steps; fewer than the rounds of clean-up, as each step takes a round */
-  tl_value_id v = tl_fn_value(x, e, 0);
+  tl_value_id v = tl_fn_value(site, e, 0);
   for (int i = 0; v && i <= FARTHEST; i++) {
-    tl_node_id n = only_user(x->m, v);
+    tl_node_id n = only_user(site->m, v);
     if (!n)
       break;
-    const tl_node *node = tl_node_get(x->m, n);
-    if (is_named(x, e, node->op, 1, 2))
+    const tl_node *node = tl_node_get(site->m, n);
+    if (is_named(site, e, node->op, 1, 2))
       return tl_rv_truth(true);
     bool through = tl_op_has_trait(node->op, TL_TRAIT_ELEMENTWISE) ||
-                   is_named(x, e, node->op, 2, e->n);
-    if (!through || !among_weights(x->m, n, v))
+                   is_named(site, e, node->op, 2, e->n);
+    if (!through || !among_weights(site->m, n, v))
       break;
     v = node->results;
   }

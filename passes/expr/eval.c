@@ -105,14 +105,14 @@ static bool element_of(tl_rv v, uint32_t i, double *out) {
 
 /* Computes element by element; a number, or a list of one, is combined with every element of the
  * other. The result is a list of doubles in scratch. */
-static tl_rv compute_list(tl_site *x, tl_expr_kind kind, tl_rv a, tl_rv b) {
+static tl_rv compute_list(tl_site *site, tl_expr_kind kind, tl_rv a, tl_rv b) {
   bool many_a = a.kind == TL_RV_INTS || a.kind == TL_RV_FLOATS;
   bool many_b = b.kind == TL_RV_INTS || b.kind == TL_RV_FLOATS;
   uint32_t n_a = many_a ? a.is.n : 1, n_b = many_b ? b.is.n : 1, n = n_a > n_b ? n_a : n_b;
   bool fits = n_a == n_b || (n_a == 1 && n_b) || (n_b == 1 && n_a);
   if ((!many_a && !many_b) || !fits)
     return tl_rv_none();
-  double *at = tl_arena_alloc(x->scratch, (n ? n : 1) * sizeof *at);
+  double *at = tl_arena_alloc(site->scratch, (n ? n : 1) * sizeof *at);
   for (uint32_t i = 0; at && i < n; i++) {
     double p, q;
     if (!element_of(a, n_a == 1 ? 0 : i, &p) || !element_of(b, n_b == 1 ? 0 : i, &q))
@@ -122,12 +122,12 @@ static tl_rv compute_list(tl_site *x, tl_expr_kind kind, tl_rv a, tl_rv b) {
   return at ? floats(at, n) : tl_rv_none();
 }
 
-static tl_rv compute(tl_site *x, tl_expr_kind kind, tl_rv a, tl_rv b) {
+static tl_rv compute(tl_site *site, tl_expr_kind kind, tl_rv a, tl_rv b) {
   double p, q;
   if (a.kind == TL_RV_INT && b.kind == TL_RV_INT)
     return compute_int(kind, a.i, b.i);
   if (!number_of(a, &p) || !number_of(b, &q))
-    return compute_list(x, kind, a, b);
+    return compute_list(site, kind, a, b);
   return (tl_rv){.kind = TL_RV_FLOAT, .f = compute_float(kind, p, q)};
 }
 
@@ -135,11 +135,11 @@ static tl_rv compute(tl_site *x, tl_expr_kind kind, tl_rv a, tl_rv b) {
 
 /* Makes a list of numbers that are not all integers, each rounded to f32, which is all that an
  * attribute can hold. */
-static tl_rv make_floats(tl_site *x, const tl_expr *e) {
-  double *at = tl_arena_alloc(x->scratch, (e->n ? e->n : 1u) * sizeof *at);
+static tl_rv make_floats(tl_site *site, const tl_expr *e) {
+  double *at = tl_arena_alloc(site->scratch, (e->n ? e->n : 1u) * sizeof *at);
   for (uint16_t i = 0; at && i < e->n; i++) {
     double v;
-    if (!number_of(tl_expr_eval(x, e->args[i]), &v))
+    if (!number_of(tl_expr_eval(site, e->args[i]), &v))
       return tl_rv_none();
     at[i] = (double)(float)v;
   }
@@ -147,14 +147,14 @@ static tl_rv make_floats(tl_site *x, const tl_expr *e) {
 }
 
 /* Makes a list of integers or dtypes; the first float makes it a list of floats. */
-static tl_rv make_list(tl_site *x, const tl_expr *e) {
-  int64_t *at = tl_arena_alloc(x->scratch, (e->n ? e->n : 1u) * sizeof *at);
+static tl_rv make_list(tl_site *site, const tl_expr *e) {
+  int64_t *at = tl_arena_alloc(site->scratch, (e->n ? e->n : 1u) * sizeof *at);
   if (!at)
     return tl_rv_none();
   for (uint16_t i = 0; i < e->n; i++) {
-    tl_rv v = tl_expr_eval(x, e->args[i]);
+    tl_rv v = tl_expr_eval(site, e->args[i]);
     if (v.kind == TL_RV_FLOAT)
-      return make_floats(x, e);
+      return make_floats(site, e);
     if (v.kind != TL_RV_INT && v.kind != TL_RV_DTYPE)
       return tl_rv_none();
     at[i] = v.i;
@@ -175,8 +175,8 @@ static tl_rv index_list(tl_rv list, tl_rv i) {
 
 /* Evaluates "v in [...]". A list that is written out is compared element by element, since it may
  * hold strings and dtypes, which a list value cannot; dtypes alone are a bit mask. */
-static tl_rv is_in(tl_site *x, const tl_expr *e) {
-  tl_rv v = tl_expr_eval(x, e->args[0]);
+static tl_rv is_in(tl_site *site, const tl_expr *e) {
+  tl_rv v = tl_expr_eval(site, e->args[0]);
   const tl_expr *list = e->args[1];
   if (v.kind == TL_RV_NONE)
     return tl_rv_none();
@@ -184,11 +184,11 @@ static tl_rv is_in(tl_site *x, const tl_expr *e) {
     return tl_rv_truth(list->u.mask >> v.i & 1);
   if (list->kind == TL_EXPR_LIST) {
     for (uint16_t i = 0; i < list->n; i++)
-      if (tl_rv_is_true(compare_equal(v, tl_expr_eval(x, list->args[i]))))
+      if (tl_rv_is_true(compare_equal(v, tl_expr_eval(site, list->args[i]))))
         return tl_rv_truth(true);
     return tl_rv_truth(false);
   }
-  tl_rv items = tl_expr_eval(x, list);
+  tl_rv items = tl_expr_eval(site, list);
   if (items.kind != TL_RV_INTS || v.kind != TL_RV_INT)
     return tl_rv_none();
   for (uint32_t i = 0; i < items.is.n; i++)
@@ -201,12 +201,12 @@ static tl_rv is_in(tl_site *x, const tl_expr *e) {
 
 /* Three-valued logic: false decides "and", true decides "or", whatever the other side is, even
  * unknown. */
-static tl_rv logic(tl_site *x, const tl_expr *e) {
+static tl_rv logic(tl_site *site, const tl_expr *e) {
   bool decides = e->kind == TL_EXPR_OR;
-  tl_rv a = tl_expr_eval(x, e->args[0]);
+  tl_rv a = tl_expr_eval(site, e->args[0]);
   if (a.kind == TL_RV_BOOL && (a.i != 0) == decides)
     return a;
-  tl_rv b = tl_expr_eval(x, e->args[1]);
+  tl_rv b = tl_expr_eval(site, e->args[1]);
   if (b.kind == TL_RV_BOOL && (b.i != 0) == decides)
     return b;
   return a.kind == TL_RV_BOOL && b.kind == TL_RV_BOOL ? b : tl_rv_none();
@@ -218,9 +218,9 @@ static tl_rv negate(tl_rv v) {
   return v.kind == TL_RV_FLOAT ? (tl_rv){.kind = TL_RV_FLOAT, .f = -v.f} : tl_rv_none();
 }
 
-static tl_rv binary(tl_site *x, const tl_expr *e) {
-  tl_rv a = tl_expr_eval(x, e->args[0]);
-  tl_rv b = tl_expr_eval(x, e->args[1]);
+static tl_rv binary(tl_site *site, const tl_expr *e) {
+  tl_rv a = tl_expr_eval(site, e->args[0]);
+  tl_rv b = tl_expr_eval(site, e->args[1]);
   switch ((tl_expr_kind)e->kind) {
   case TL_EXPR_INDEX: return index_list(a, b);
   case TL_EXPR_EQ: return compare_equal(a, b);
@@ -232,7 +232,7 @@ static tl_rv binary(tl_site *x, const tl_expr *e) {
   case TL_EXPR_LE:
   case TL_EXPR_GT:
   case TL_EXPR_GE: return compare_order((tl_expr_kind)e->kind, a, b);
-  default: return compute(x, (tl_expr_kind)e->kind, a, b);
+  default: return compute(site, (tl_expr_kind)e->kind, a, b);
   }
 }
 
@@ -255,69 +255,70 @@ tl_rv tl_rv_of_attr(const tl_attr *a) {
   }
 }
 
-tl_rv tl_rv_of_constant(tl_site *x, tl_value_id v) {
-  const tl_tensor *t = v ? tl_value_constant(x->m, v) : NULL;
-  uint64_t n = t ? tl_tensor_elements(x->m, t) : 0;
+tl_rv tl_rv_of_constant(tl_site *site, tl_value_id v) {
+  const tl_tensor *t = v ? tl_value_constant(site->m, v) : NULL;
+  uint64_t n = t ? tl_tensor_elements(site->m, t) : 0;
   if (!t || n > MAX_SCAN)
     return tl_rv_none();
   bool is_float = tl_dtype_is_float((tl_dtype)t->dtype);
-  void *at = tl_arena_calloc(x->scratch, n, sizeof(int64_t)); /* doubles have the same size */
+  void *at = tl_arena_calloc(site->scratch, n, sizeof(int64_t)); /* doubles have the same size */
   int64_t *is = at;
   double *ds = at;
-  x->failed = x->failed || !at;
+  site->failed = site->failed || !at;
   for (uint64_t i = 0; at && i < n; i++)
-    if (is_float ? !tl_tensor_float_at(x->m, t, i, &ds[i]) : !tl_tensor_int_at(x->m, t, i, &is[i]))
+    if (is_float ? !tl_tensor_float_at(site->m, t, i, &ds[i])
+                 : !tl_tensor_int_at(site->m, t, i, &is[i]))
       return tl_rv_none();
   if (!at)
     return tl_rv_none();
   return is_float ? floats(ds, (uint32_t)n) : tl_rv_list(is, (uint32_t)n);
 }
 
-tl_value_id tl_expr_value(const tl_site *x, const tl_expr *e) {
+tl_value_id tl_expr_value(const tl_site *site, const tl_expr *e) {
   switch ((tl_expr_kind)e->kind) {
-  case TL_EXPR_VALUE: return x->bound >> e->u.i & 1 ? x->values[e->u.i] : TL_NO_VALUE;
-  case TL_EXPR_OPERAND: return tl_operand(x->m, x->node, (uint32_t)e->u.i);
-  case TL_EXPR_RESULT: return tl_result(x->m, x->node, (uint32_t)e->u.i);
+  case TL_EXPR_VALUE: return site->bound >> e->u.i & 1 ? site->values[e->u.i] : TL_NO_VALUE;
+  case TL_EXPR_OPERAND: return tl_operand(site->m, site->node, (uint32_t)e->u.i);
+  case TL_EXPR_RESULT: return tl_result(site->m, site->node, (uint32_t)e->u.i);
   default: return TL_NO_VALUE;
   }
 }
 
-static tl_rv attribute(const tl_site *x, tl_symbol name) {
-  const tl_attr *a = tl_node_attr_or_default(x->m, x->node, name);
+static tl_rv attribute(const tl_site *site, tl_symbol name) {
+  const tl_attr *a = tl_node_attr_or_default(site->m, site->node, name);
   return a ? tl_rv_of_attr(a) : tl_rv_none();
 }
 
 /* ---- everything ------------------------------------------------------------------------------ */
 
-static tl_rv call(tl_site *x, const tl_expr *e) {
-  tl_fn f = x->functions[e->function];
-  return f ? f(x, e) : tl_rv_none();
+static tl_rv call(tl_site *site, const tl_expr *e) {
+  tl_fn f = site->functions[e->function];
+  return f ? f(site, e) : tl_rv_none();
 }
 
-tl_rv tl_expr_eval(tl_site *x, const tl_expr *e) {
+tl_rv tl_expr_eval(tl_site *site, const tl_expr *e) {
   switch ((tl_expr_kind)e->kind) {
   case TL_EXPR_INT: return tl_rv_int(e->u.i);
   case TL_EXPR_FLOAT: return (tl_rv){.kind = TL_RV_FLOAT, .f = e->u.f};
   case TL_EXPR_STRING: return (tl_rv){.kind = TL_RV_STRING, .s = e->u.s};
   case TL_EXPR_DTYPE: return (tl_rv){.kind = TL_RV_DTYPE, .i = e->u.i};
   case TL_EXPR_BOOL: return tl_rv_truth(e->u.i != 0);
-  case TL_EXPR_NAME: return x->named >> e->u.i & 1 ? x->names[e->u.i] : tl_rv_none();
-  case TL_EXPR_ATTR: return attribute(x, e->u.s);
+  case TL_EXPR_NAME: return site->named >> e->u.i & 1 ? site->names[e->u.i] : tl_rv_none();
+  case TL_EXPR_ATTR: return attribute(site, e->u.s);
   case TL_EXPR_OPERAND:
-  case TL_EXPR_RESULT: return tl_rv_of_constant(x, tl_expr_value(x, e));
+  case TL_EXPR_RESULT: return tl_rv_of_constant(site, tl_expr_value(site, e));
   case TL_EXPR_VALUE:
   case TL_EXPR_OPERANDS: return tl_rv_none();
-  case TL_EXPR_LIST: return make_list(x, e);
-  case TL_EXPR_CALL: return call(x, e);
+  case TL_EXPR_LIST: return make_list(site, e);
+  case TL_EXPR_CALL: return call(site, e);
   case TL_EXPR_NOT: {
-    tl_rv v = tl_expr_eval(x, e->args[0]);
+    tl_rv v = tl_expr_eval(site, e->args[0]);
     return v.kind == TL_RV_BOOL ? tl_rv_truth(!v.i) : tl_rv_none();
   }
-  case TL_EXPR_MINUS: return negate(tl_expr_eval(x, e->args[0]));
+  case TL_EXPR_MINUS: return negate(tl_expr_eval(site, e->args[0]));
   case TL_EXPR_AND:
-  case TL_EXPR_OR: return logic(x, e);
-  case TL_EXPR_IN: return is_in(x, e);
-  default: return binary(x, e);
+  case TL_EXPR_OR: return logic(site, e);
+  case TL_EXPR_IN: return is_in(site, e);
+  default: return binary(site, e);
   }
 }
 

@@ -133,14 +133,14 @@ tl_rv tl_rv_of_attr(const tl_attr *a);
 /* Returns the elements of a constant of numbers as INTS or FLOATS in scratch; NONE if v is no
  * constant or has more than 2^20 elements. */
 struct tl_site;
-tl_rv tl_rv_of_constant(struct tl_site *x, tl_value_id v);
+tl_rv tl_rv_of_constant(struct tl_site *site, tl_value_id v);
 
 /* ---- evaluation ------------------------------------------------------------------------------ */
 
 /* What expressions are evaluated at. */
 typedef struct tl_site tl_site;
 /* Evaluates a call. */
-typedef tl_rv (*tl_fn)(tl_site *x, const tl_expr *e);
+typedef tl_rv (*tl_fn)(tl_site *site, const tl_expr *e);
 
 struct tl_site {
   tl_module *m;
@@ -158,10 +158,10 @@ struct tl_site {
 };
 
 /* Evaluates an expression; NONE if something that it needs is not known. */
-tl_rv tl_expr_eval(tl_site *x, const tl_expr *e);
+tl_rv tl_expr_eval(tl_site *site, const tl_expr *e);
 /* Returns the value of the graph behind %x, inK or outK; TL_NO_VALUE if it is absent or e is
  * something else. */
-tl_value_id tl_expr_value(const tl_site *x, const tl_expr *e);
+tl_value_id tl_expr_value(const tl_site *site, const tl_expr *e);
 /* Appends a value as people read it, the first 16 elements of a list. */
 void tl_rv_print(const tl_module *m, tl_rv v, tl_buf *out);
 

@@ -32,37 +32,37 @@ static inline tl_rv tl_rv_list(const int64_t *at, uint32_t n) {
 }
 
 /* Evaluates argument i, which must exist. */
-static inline tl_rv tl_fn_arg(tl_site *x, const tl_expr *e, uint32_t i) {
-  return tl_expr_eval(x, e->args[i]);
+static inline tl_rv tl_fn_arg(tl_site *site, const tl_expr *e, uint32_t i) {
+  return tl_expr_eval(site, e->args[i]);
 }
 /* Returns the value of the graph behind an argument written %x or in0; TL_NO_VALUE if it is absent
  * or the argument is something else. */
-static inline tl_value_id tl_fn_value(const tl_site *x, const tl_expr *e, uint32_t i) {
-  return tl_expr_value(x, e->args[i]);
+static inline tl_value_id tl_fn_value(const tl_site *site, const tl_expr *e, uint32_t i) {
+  return tl_expr_value(site, e->args[i]);
 }
 /* Returns the type of that value; of kind unknown if there is none. */
-static inline const tl_type *tl_fn_type(const tl_site *x, const tl_expr *e, uint32_t i) {
-  return tl_type_get(x->m, tl_value_type(x->m, tl_fn_value(x, e, i)));
+static inline const tl_type *tl_fn_type(const tl_site *site, const tl_expr *e, uint32_t i) {
+  return tl_type_get(site->m, tl_value_type(site->m, tl_fn_value(site, e, i)));
 }
 /* Evaluates argument i as an integer or a list of integers; false if it is none. */
-static inline bool tl_fn_int(tl_site *x, const tl_expr *e, uint32_t i, int64_t *out) {
-  tl_rv v = tl_fn_arg(x, e, i);
+static inline bool tl_fn_int(tl_site *site, const tl_expr *e, uint32_t i, int64_t *out) {
+  tl_rv v = tl_fn_arg(site, e, i);
   *out = v.i;
   return v.kind == TL_RV_INT;
 }
-static inline bool tl_fn_list(tl_site *x, const tl_expr *e, uint32_t i, tl_int_list *out) {
-  tl_rv v = tl_fn_arg(x, e, i);
+static inline bool tl_fn_list(tl_site *site, const tl_expr *e, uint32_t i, tl_int_list *out) {
+  tl_rv v = tl_fn_arg(site, e, i);
   *out = v.is;
   return v.kind == TL_RV_INTS;
 }
 /* Returns the tensor of a constant operand, or the one that an attribute holds; NULL if there is
  * none, or if it has strings. */
-const tl_tensor *tl_fn_constant(tl_site *x, const tl_expr *e, uint32_t i);
+const tl_tensor *tl_fn_constant(tl_site *site, const tl_expr *e, uint32_t i);
 /* Returns scratch for a list of n; NULL if that is too long or memory is out. */
-static inline int64_t *tl_fn_room(tl_site *x, uint64_t n) {
+static inline int64_t *tl_fn_room(tl_site *site, uint64_t n) {
   if (n > TL_FN_LONGEST)
     return NULL;
-  return tl_arena_alloc(x->scratch, (n ? n : 1) * sizeof(int64_t));
+  return tl_arena_alloc(site->scratch, (n ? n : 1) * sizeof(int64_t));
 }
 /* Returns place i of a list of n in *out, negative ones counted from the end; false outside. */
 static inline bool tl_fn_place(int64_t i, int64_t n, int64_t *out) {

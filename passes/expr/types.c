@@ -11,37 +11,38 @@
 enum { LONGEST_SPLAT = 1 << 16 }; /* upper bound on elements compared to find one number */
 
 /* Gives NONE for a rank that is not known, as all functions here do. */
-tl_rv tl_fn_rank(tl_site *x, const tl_expr *e) {
-  const tl_type *t = tl_fn_type(x, e, 0);
+tl_rv tl_fn_rank(tl_site *site, const tl_expr *e) {
+  const tl_type *t = tl_fn_type(site, e, 0);
   return tl_fn_known_rank(t) ? tl_rv_int(t->rank) : tl_rv_none();
 }
 
-tl_rv tl_fn_dim(tl_site *x, const tl_expr *e) {
-  const tl_type *t = tl_fn_type(x, e, 0);
+tl_rv tl_fn_dim(tl_site *site, const tl_expr *e) {
+  const tl_type *t = tl_fn_type(site, e, 0);
   int64_t i, at;
-  if (!tl_fn_known_rank(t) || !tl_fn_int(x, e, 1, &i) || !tl_fn_place(i, t->rank, &at))
+  if (!tl_fn_known_rank(t) || !tl_fn_int(site, e, 1, &i) || !tl_fn_place(i, t->rank, &at))
     return tl_rv_none();
   return t->dims[at] >= 0 ? tl_rv_int(t->dims[at]) : tl_rv_none();
 }
 
-tl_rv tl_fn_half(tl_site *x, const tl_expr *e) {
-  tl_value_id v = tl_fn_value(x, e, 0);
+tl_rv tl_fn_half(tl_site *site, const tl_expr *e) {
+  tl_value_id v = tl_fn_value(site, e, 0);
   if (!v)
     return tl_rv_none();
-  return tl_rv_truth(tl_precision_half_at(x->m, x->options, x->node, v));
+  return tl_rv_truth(tl_precision_half_at(site->m, site->options, site->node, v));
 }
 
-tl_rv tl_fn_shape(tl_site *x, const tl_expr *e) {
-  tl_type_id id = tl_value_type(x->m, tl_fn_value(x, e, 0));
-  if (!tl_type_is_static(x->m, id))
+tl_rv tl_fn_shape(tl_site *site, const tl_expr *e) {
+  tl_type_id id = tl_value_type(site->m, tl_fn_value(site, e, 0));
+  if (!tl_type_is_static(site->m, id))
     return tl_rv_none();
-  const tl_type *t = tl_type_get(x->m, id);
+  const tl_type *t = tl_type_get(site->m, id);
   return tl_rv_list(t->dims, (uint32_t)t->rank);
 }
 
-tl_rv tl_fn_numel(tl_site *x, const tl_expr *e) {
+tl_rv tl_fn_numel(tl_site *site, const tl_expr *e) {
   uint64_t n;
-  if (!tl_type_elements(x->m, tl_value_type(x->m, tl_fn_value(x, e, 0)), &n) || n > INT64_MAX)
+  if (!tl_type_elements(site->m, tl_value_type(site->m, tl_fn_value(site, e, 0)), &n) ||
+      n > INT64_MAX)
     return tl_rv_none();
   return tl_rv_int((int64_t)n);
 }
@@ -56,18 +57,18 @@ static int same_dim(const tl_type *a, int64_t i, const tl_type *b, int64_t j) {
   return a->dims[k] == b->dims[l];
 }
 
-tl_rv tl_fn_same_dim(tl_site *x, const tl_expr *e) {
+tl_rv tl_fn_same_dim(tl_site *site, const tl_expr *e) {
   int64_t i, j;
-  if (!tl_fn_int(x, e, 1, &i) || !tl_fn_int(x, e, 3, &j))
+  if (!tl_fn_int(site, e, 1, &i) || !tl_fn_int(site, e, 3, &j))
     return tl_rv_none();
-  int same = same_dim(tl_fn_type(x, e, 0), i, tl_fn_type(x, e, 2), j);
+  int same = same_dim(tl_fn_type(site, e, 0), i, tl_fn_type(site, e, 2), j);
   return same < 0 ? tl_rv_none() : tl_rv_truth(same);
 }
 
-tl_rv tl_fn_same_dims(tl_site *x, const tl_expr *e) {
-  const tl_type *a = tl_fn_type(x, e, 0), *b = tl_fn_type(x, e, 2);
+tl_rv tl_fn_same_dims(tl_site *site, const tl_expr *e) {
+  const tl_type *a = tl_fn_type(site, e, 0), *b = tl_fn_type(site, e, 2);
   tl_int_list k, l;
-  if (!tl_fn_list(x, e, 1, &k) || !tl_fn_list(x, e, 3, &l) || k.n != l.n)
+  if (!tl_fn_list(site, e, 1, &k) || !tl_fn_list(site, e, 3, &l) || k.n != l.n)
     return tl_rv_none();
   for (uint32_t i = 0; i < k.n; i++) {
     int same = same_dim(a, k.at[i], b, l.at[i]);
@@ -77,42 +78,42 @@ tl_rv tl_fn_same_dims(tl_site *x, const tl_expr *e) {
   return tl_rv_truth(true);
 }
 
-tl_rv tl_fn_dtype(tl_site *x, const tl_expr *e) {
-  tl_dtype d = tl_type_dtype(x->m, tl_value_type(x->m, tl_fn_value(x, e, 0)));
+tl_rv tl_fn_dtype(tl_site *site, const tl_expr *e) {
+  tl_dtype d = tl_type_dtype(site->m, tl_value_type(site->m, tl_fn_value(site, e, 0)));
   return d == TL_DTYPE_NONE ? tl_rv_none() : (tl_rv){.kind = TL_RV_DTYPE, .i = d};
 }
 
 /* Returns true if all operands of the node, and all results that have users, have static shapes. */
-static bool node_is_static(const tl_site *x) {
-  const tl_node *n = tl_node_get(x->m, x->node);
+static bool node_is_static(const tl_site *site) {
+  const tl_node *n = tl_node_get(site->m, site->node);
   for (uint32_t i = 0; i < n->n_operands; i++) {
-    tl_value_id v = tl_operand(x->m, x->node, i);
-    if (v && !tl_type_is_static(x->m, tl_value_type(x->m, v)))
+    tl_value_id v = tl_operand(site->m, site->node, i);
+    if (v && !tl_type_is_static(site->m, tl_value_type(site->m, v)))
       return false;
   }
   for (uint32_t i = 0; i < n->n_results; i++) {
     tl_value_id v = n->results + i;
-    if (tl_value_get(x->m, v)->n_uses && !tl_type_is_static(x->m, tl_value_type(x->m, v)))
+    if (tl_value_get(site->m, v)->n_uses && !tl_type_is_static(site->m, tl_value_type(site->m, v)))
       return false;
   }
   return true;
 }
 
-tl_rv tl_fn_static(tl_site *x, const tl_expr *e) {
+tl_rv tl_fn_static(tl_site *site, const tl_expr *e) {
   if (e->n == 0)
-    return tl_rv_truth(node_is_static(x));
-  return tl_rv_truth(tl_type_is_static(x->m, tl_value_type(x->m, tl_fn_value(x, e, 0))));
+    return tl_rv_truth(node_is_static(site));
+  return tl_rv_truth(tl_type_is_static(site->m, tl_value_type(site->m, tl_fn_value(site, e, 0))));
 }
 
-tl_rv tl_fn_is_float(tl_site *x, const tl_expr *e) {
-  tl_dtype d = tl_type_dtype(x->m, tl_value_type(x->m, tl_fn_value(x, e, 0)));
+tl_rv tl_fn_is_float(tl_site *site, const tl_expr *e) {
+  tl_dtype d = tl_type_dtype(site->m, tl_value_type(site->m, tl_fn_value(site, e, 0)));
   return d == TL_DTYPE_NONE ? tl_rv_none() : tl_rv_truth(tl_dtype_is_float(d));
 }
 
 /* Symbols are equal only to themselves: two of them may stand for the same size, but that is not
  * known. */
-tl_rv tl_fn_same_shape(tl_site *x, const tl_expr *e) {
-  const tl_type *a = tl_fn_type(x, e, 0), *b = tl_fn_type(x, e, 1);
+tl_rv tl_fn_same_shape(tl_site *site, const tl_expr *e) {
+  const tl_type *a = tl_fn_type(site, e, 0), *b = tl_fn_type(site, e, 1);
   if (!tl_fn_known_rank(a) || !tl_fn_known_rank(b))
     return tl_rv_none();
   if (a->rank != b->rank)
@@ -126,15 +127,15 @@ tl_rv tl_fn_same_shape(tl_site *x, const tl_expr *e) {
   return tl_rv_truth(true);
 }
 
-tl_rv tl_fn_same_type(tl_site *x, const tl_expr *e) {
-  const tl_type *a = tl_fn_type(x, e, 0), *b = tl_fn_type(x, e, 1);
-  return a->dtype == b->dtype ? tl_fn_same_shape(x, e) : tl_rv_truth(false);
+tl_rv tl_fn_same_type(tl_site *site, const tl_expr *e) {
+  const tl_type *a = tl_fn_type(site, e, 0), *b = tl_fn_type(site, e, 1);
+  return a->dtype == b->dtype ? tl_fn_same_shape(site, e) : tl_rv_truth(false);
 }
 
 /* True if a broadcast to the shape of b gives exactly that shape: no dim of b may be stretched. An
  * unknown dim of a may be 1, which would fit, or not. */
-tl_rv tl_fn_broadcasts(tl_site *x, const tl_expr *e) {
-  const tl_type *a = tl_fn_type(x, e, 0), *b = tl_fn_type(x, e, 1);
+tl_rv tl_fn_broadcasts(tl_site *site, const tl_expr *e) {
+  const tl_type *a = tl_fn_type(site, e, 0), *b = tl_fn_type(site, e, 1);
   if (!tl_fn_known_rank(a) || !tl_fn_known_rank(b))
     return tl_rv_none();
   if (a->rank > b->rank)
@@ -149,9 +150,9 @@ tl_rv tl_fn_broadcasts(tl_site *x, const tl_expr *e) {
 
 /* Gives the axes of b along which a is repeated. An axis where a has 1 and b has an unknown size or
  * a symbol may be one or not: NONE. */
-tl_rv tl_fn_stretched(tl_site *x, const tl_expr *e) {
-  const tl_type *a = tl_fn_type(x, e, 0), *b = tl_fn_type(x, e, 1);
-  int64_t *axes = tl_fn_room(x, TL_MAX_RANK);
+tl_rv tl_fn_stretched(tl_site *site, const tl_expr *e) {
+  const tl_type *a = tl_fn_type(site, e, 0), *b = tl_fn_type(site, e, 1);
+  int64_t *axes = tl_fn_room(site, TL_MAX_RANK);
   uint32_t n = 0;
   if (!axes || !tl_fn_known_rank(a) || !tl_fn_known_rank(b) || a->rank > b->rank)
     return tl_rv_none();
@@ -168,9 +169,9 @@ tl_rv tl_fn_stretched(tl_site *x, const tl_expr *e) {
 
 /* A dtype is kept by itself and by those that represent each of its values exactly. Dtypes without
  * a row here, such as i16, are kept by themselves alone. */
-tl_rv tl_fn_keeps(tl_site *x, const tl_expr *e) {
-  tl_rv to = tl_fn_arg(x, e, 1);
-  tl_dtype from = tl_type_dtype(x->m, tl_value_type(x->m, tl_fn_value(x, e, 0)));
+tl_rv tl_fn_keeps(tl_site *site, const tl_expr *e) {
+  tl_rv to = tl_fn_arg(site, e, 1);
+  tl_dtype from = tl_type_dtype(site->m, tl_value_type(site->m, tl_fn_value(site, e, 0)));
   if (to.kind != TL_RV_DTYPE || from == TL_DTYPE_NONE)
     return tl_rv_none();
   static const struct {
@@ -197,62 +198,62 @@ tl_rv tl_fn_keeps(tl_site *x, const tl_expr *e) {
   return tl_rv_truth(false);
 }
 
-tl_rv tl_fn_is_const(tl_site *x, const tl_expr *e) {
-  tl_value_id v = tl_fn_value(x, e, 0);
-  return tl_rv_truth(v && tl_value_constant(x->m, v));
+tl_rv tl_fn_is_const(tl_site *site, const tl_expr *e) {
+  tl_value_id v = tl_fn_value(site, e, 0);
+  return tl_rv_truth(v && tl_value_constant(site->m, v));
 }
 
 /* An argument is a value of the graph first, and only if it is none, an expression. */
-const tl_tensor *tl_fn_constant(tl_site *x, const tl_expr *e, uint32_t i) {
-  tl_value_id v = tl_fn_value(x, e, i);
-  tl_rv a = v ? tl_rv_none() : tl_fn_arg(x, e, i);
-  const tl_tensor *t = v                        ? tl_value_constant(x->m, v)
-                       : a.kind == TL_RV_TENSOR ? tl_tensor_get(x->m, (tl_tensor_id)a.i)
+const tl_tensor *tl_fn_constant(tl_site *site, const tl_expr *e, uint32_t i) {
+  tl_value_id v = tl_fn_value(site, e, i);
+  tl_rv a = v ? tl_rv_none() : tl_fn_arg(site, e, i);
+  const tl_tensor *t = v                        ? tl_value_constant(site->m, v)
+                       : a.kind == TL_RV_TENSOR ? tl_tensor_get(site->m, (tl_tensor_id)a.i)
                                                 : NULL;
   return t && t->kind != TL_SOURCE_STRINGS ? t : NULL;
 }
 
-tl_rv tl_fn_ints(tl_site *x, const tl_expr *e) {
-  const tl_tensor *t = tl_fn_constant(x, e, 0);
-  uint64_t n = t ? tl_tensor_elements(x->m, t) : 0;
-  int64_t *at = t ? tl_fn_room(x, n) : NULL;
+tl_rv tl_fn_ints(tl_site *site, const tl_expr *e) {
+  const tl_tensor *t = tl_fn_constant(site, e, 0);
+  uint64_t n = t ? tl_tensor_elements(site->m, t) : 0;
+  int64_t *at = t ? tl_fn_room(site, n) : NULL;
   for (uint64_t i = 0; at && i < n; i++)
-    if (!tl_tensor_int_at(x->m, t, i, &at[i]))
+    if (!tl_tensor_int_at(site->m, t, i, &at[i]))
       return tl_rv_none();
   return at ? tl_rv_list(at, (uint32_t)n) : tl_rv_none();
 }
 
-static bool number_at(const tl_site *x, const tl_tensor *t, uint64_t i, double *out) {
+static bool number_at(const tl_site *site, const tl_tensor *t, uint64_t i, double *out) {
   int64_t v;
-  if (tl_tensor_int_at(x->m, t, i, &v)) {
+  if (tl_tensor_int_at(site->m, t, i, &v)) {
     *out = (double)v;
     return true;
   }
-  return tl_tensor_float_at(x->m, t, i, out);
+  return tl_tensor_float_at(site->m, t, i, out);
 }
 
 /* Gives the number that every element is, as an integer where the dtype is one. NaN is never equal
  * to itself, so that a constant of several NaNs is no scalar. */
-tl_rv tl_fn_scalar(tl_site *x, const tl_expr *e) {
-  const tl_tensor *t = tl_fn_constant(x, e, 0);
-  uint64_t n = t ? tl_tensor_elements(x->m, t) : 0;
+tl_rv tl_fn_scalar(tl_site *site, const tl_expr *e) {
+  const tl_tensor *t = tl_fn_constant(site, e, 0);
+  uint64_t n = t ? tl_tensor_elements(site->m, t) : 0;
   double first, other;
   int64_t whole;
-  if (n == 0 || n > LONGEST_SPLAT || !number_at(x, t, 0, &first))
+  if (n == 0 || n > LONGEST_SPLAT || !number_at(site, t, 0, &first))
     return tl_rv_none();
   for (uint64_t i = 1; i < n; i++)
-    if (!number_at(x, t, i, &other) || other != first)
+    if (!number_at(site, t, i, &other) || other != first)
       return tl_rv_none();
-  if (tl_tensor_int_at(x->m, t, 0, &whole))
+  if (tl_tensor_int_at(site->m, t, 0, &whole))
     return tl_rv_int(whole);
   return (tl_rv){.kind = TL_RV_FLOAT, .f = first};
 }
 
 /* Such a number and its inverse are normal numbers of f16, so that scaling by them only changes
  * exponents, unless something under- or overflows. */
-tl_rv tl_fn_power_of_two(tl_site *x, const tl_expr *e) {
+tl_rv tl_fn_power_of_two(tl_site *site, const tl_expr *e) {
   enum { LARGEST = 14 }; /* exponent of f16 */
-  tl_rv v = tl_fn_arg(x, e, 0);
+  tl_rv v = tl_fn_arg(site, e, 0);
   if (v.kind != TL_RV_INT && v.kind != TL_RV_FLOAT)
     return tl_rv_none();
   double size = v.kind == TL_RV_INT ? (double)v.i : v.f;
@@ -263,22 +264,22 @@ tl_rv tl_fn_power_of_two(tl_site *x, const tl_expr *e) {
   return tl_rv_truth(false);
 }
 
-tl_rv tl_fn_onnx(tl_site *x, const tl_expr *e) {
-  tl_rv v = tl_fn_arg(x, e, 0);
+tl_rv tl_fn_onnx(tl_site *site, const tl_expr *e) {
+  tl_rv v = tl_fn_arg(site, e, 0);
   return v.kind == TL_RV_DTYPE ? tl_rv_int(tl_dtype_get((tl_dtype)v.i)->onnx) : tl_rv_none();
 }
 
-tl_rv tl_fn_known(tl_site *x, const tl_expr *e) {
-  return tl_rv_truth(tl_fn_arg(x, e, 0).kind != TL_RV_NONE);
+tl_rv tl_fn_known(tl_site *site, const tl_expr *e) {
+  return tl_rv_truth(tl_fn_arg(site, e, 0).kind != TL_RV_NONE);
 }
 
 /* Gives the shape operand of a Reshape: 0 copies the dim at the same place of the operand, -1 is
  * left to the runtime, which can tell one dim only. */
-tl_rv tl_fn_reshape_spec(tl_site *x, const tl_expr *e) {
-  const tl_type *from = tl_fn_type(x, e, 0), *to = tl_fn_type(x, e, 1);
+tl_rv tl_fn_reshape_spec(tl_site *site, const tl_expr *e) {
+  const tl_type *from = tl_fn_type(site, e, 0), *to = tl_fn_type(site, e, 1);
   if (!tl_fn_known_rank(to))
     return tl_rv_none();
-  int64_t *at = tl_fn_room(x, (uint64_t)to->rank);
+  int64_t *at = tl_fn_room(site, (uint64_t)to->rank);
   uint32_t left = 0;
   for (int i = 0; at && i < to->rank; i++) {
     tl_dim d = to->dims[i];
@@ -294,11 +295,11 @@ tl_rv tl_fn_reshape_spec(tl_site *x, const tl_expr *e) {
 
 /* A transposition that keeps the order of all dims longer than 1 moves no element: it is a
  * reshape. */
-tl_rv tl_fn_moves_units(tl_site *x, const tl_expr *e) {
+tl_rv tl_fn_moves_units(tl_site *site, const tl_expr *e) {
   tl_int_list p;
-  const tl_type *t = tl_fn_type(x, e, 1);
+  const tl_type *t = tl_fn_type(site, e, 1);
   int64_t last = -1;
-  if (!tl_fn_list(x, e, 0, &p) || !tl_fn_known_rank(t) || p.n != (uint32_t)t->rank ||
+  if (!tl_fn_list(site, e, 0, &p) || !tl_fn_known_rank(t) || p.n != (uint32_t)t->rank ||
       !tl_fn_is_permutation(p))
     return tl_rv_none();
   for (uint32_t i = 0; i < p.n; i++) {
@@ -313,8 +314,8 @@ tl_rv tl_fn_moves_units(tl_site *x, const tl_expr *e) {
 
 /* True if a has the length of dim 1 of b along that dim and 1 along all others, as a bias of a
  * convolution that is broadcast from the right. */
-tl_rv tl_fn_per_channel(tl_site *x, const tl_expr *e) {
-  const tl_type *t = tl_fn_type(x, e, 0), *of = tl_fn_type(x, e, 1);
+tl_rv tl_fn_per_channel(tl_site *site, const tl_expr *e) {
+  const tl_type *t = tl_fn_type(site, e, 0), *of = tl_fn_type(site, e, 1);
   if (!tl_fn_known_rank(t) || !tl_fn_known_rank(of) || of->rank < 2 || t->rank > of->rank)
     return tl_rv_none();
   int channel = t->rank - of->rank + 1; /* place of dim 1 in t */
@@ -327,8 +328,8 @@ tl_rv tl_fn_per_channel(tl_site *x, const tl_expr *e) {
 }
 
 /* True if the dims of a are the last dims of b, size by size. */
-tl_rv tl_fn_trailing(tl_site *x, const tl_expr *e) {
-  const tl_type *t = tl_fn_type(x, e, 0), *of = tl_fn_type(x, e, 1);
+tl_rv tl_fn_trailing(tl_site *site, const tl_expr *e) {
+  const tl_type *t = tl_fn_type(site, e, 0), *of = tl_fn_type(site, e, 1);
   if (!tl_fn_known_rank(t) || !tl_fn_known_rank(of))
     return tl_rv_none();
   if (t->rank > of->rank)

@@ -418,15 +418,15 @@ static tl_status expand(layer *l) {
 
 /* Returns in *out whether an NPU op computes the layer. */
 static tl_status has_form(rewriting *w, tl_node_id n, bool *out) {
-  tl_site x = {.m = w->m, .scratch = &w->lists, .options = w->p->options, .node = n};
+  tl_site site = {.m = w->m, .scratch = &w->lists, .options = w->p->options, .node = n};
   tl_arena_mark mark = tl_arena_save(&w->lists);
   const tl_npu_form *form = NULL;
   int16_t candidate;
-  TL_TRY(tl_npu_choose(&w->forms, &x, &candidate, &form));
+  TL_TRY(tl_npu_choose(&w->forms, &site, &candidate, &form));
   *out = form && form->row->kind != TL_LOWER_NONE && form->row->kind != TL_LOWER_EXPAND &&
-         tl_npu_takes_dtypes(&x, form);
+         tl_npu_takes_dtypes(&site, form);
   tl_arena_rewind(&w->lists, mark);
-  return x.failed ? tl_no_memory(w->m) : TL_OK;
+  return site.failed ? tl_no_memory(w->m) : TL_OK;
 }
 
 static tl_status visit(rewriting *w, tl_node_id n) {

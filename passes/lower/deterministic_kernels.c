@@ -37,45 +37,45 @@ typedef struct sweep {
 } sweep;
 
 /* Marks a node with ordered kernels; counts one without, for the warning at the end. */
-static tl_status mark(sweep *x, tl_node_id n) {
-  tl_sv type = tl_op_name(x->m, tl_node_get(x->m, n)->op);
+static tl_status mark(sweep *walk, tl_node_id n) {
+  tl_sv type = tl_op_name(walk->m, tl_node_get(walk->m, n)->op);
   const row *r = bsearch(&type, rows, N_ROWS, sizeof *rows, by_type);
   if (!r)
     return TL_OK;
   if (!r->ordered) {
-    if (x->count[r - rows]++ == 0)
-      x->first[r - rows] = n;
+    if (walk->count[r - rows]++ == 0)
+      walk->first[r - rows] = n;
     return TL_OK;
   }
-  const tl_attr *a = tl_node_attr(x->m, n, x->attr);
-  if ((a && a->kind == TL_ATTR_STRING && a->u.s == x->one) || !tl_pass_may_rewrite(x->p))
+  const tl_attr *a = tl_node_attr(walk->m, n, walk->attr);
+  if ((a && a->kind == TL_ATTR_STRING && a->u.s == walk->one) || !tl_pass_may_rewrite(walk->p))
     return TL_OK;
-  return tl_node_set_attr(x->m, n, tl_attr_string(x->attr, x->one));
+  return tl_node_set_attr(walk->m, n, tl_attr_string(walk->attr, walk->one));
 }
 
-static void warn(const sweep *x) {
+static void warn(const sweep *walk) {
   for (size_t i = 0; i < N_ROWS; i++)
-    if (x->count[i])
-      tl_warn_code(x->m->diag, "W-DET-OP", tl_node_where(x->m, x->first[i]),
+    if (walk->count[i])
+      tl_warn_code(walk->m->diag, "W-DET-OP", tl_node_where(walk->m, walk->first[i]),
                    "%s sums in any order and has no kernel with a fixed order, so results of %u %s "
                    "may differ between runs despite deterministic=1",
-                   rows[i].type, x->count[i], x->count[i] == 1 ? "node" : "nodes");
+                   rows[i].type, walk->count[i], walk->count[i] == 1 ? "node" : "nodes");
 }
 
 tl_status tl_pass_deterministic_kernels(tl_pass *p, tl_module *m) {
-  sweep x = {.p = p, .m = m};
+  sweep walk = {.p = p, .m = m};
   if (!p->options->deterministic)
     return TL_OK;
-  x.attr = tl_module_intern(m, TL_SV("_deterministic"));
-  x.one = tl_module_intern(m, TL_SV("1"));
-  if (!x.attr || !x.one)
+  walk.attr = tl_module_intern(m, TL_SV("_deterministic"));
+  walk.one = tl_module_intern(m, TL_SV("1"));
+  if (!walk.attr || !walk.one)
     return tl_no_memory(m);
   for (uint32_t i = 0; i < m->graphs.n; i++) {
     if (m->graphs.at[i]->erased)
       continue;
     TL_FOR_NODES(m, m->graphs.at[i], n)
-      TL_TRY(mark(&x, n));
+      TL_TRY(mark(&walk, n));
   }
-  warn(&x);
+  warn(&walk);
   return TL_OK;
 }

@@ -38,7 +38,7 @@ typedef struct reader {
   bool failed;
 } reader;
 
-static bool build(maps *x, tl_graph_id g, tl_flow *f);
+static bool build(maps *ctx, tl_graph_id g, tl_flow *f);
 
 static bool is_view(tl_sv type) {
   for (size_t i = 0; i < sizeof views / sizeof *views; i++)
@@ -47,17 +47,17 @@ static bool is_view(tl_sv type) {
   return false;
 }
 
-static share share_of(maps *x, tl_op_id op) {
-  const tl_module *m = x->m;
-  if (x->share[op])
-    return (share)x->share[op];
+static share share_of(maps *ctx, tl_op_id op) {
+  const tl_module *m = ctx->m;
+  if (ctx->share[op])
+    return (share)ctx->share[op];
   tl_sv type = tl_op_name(m, op);
   tl_symbol domain = tl_op_domain_symbol(m, op);
   bool listed = tl_op_domain(m, op).n == 0 || domain == TL_SYM_npu;
-  bool elementwise = domain == TL_SYM_npu ? tl_ub_class_of(x->info, type) == TL_UB_ELEMWISE
+  bool elementwise = domain == TL_SYM_npu ? tl_ub_class_of(ctx->info, type) == TL_UB_ELEMWISE
                                           : tl_op_has_trait(op, TL_TRAIT_ELEMENTWISE);
-  x->share[op] = listed && is_view(type) ? SHARE_VIEW : elementwise ? SHARE_IN_PLACE : SHARE_NONE;
-  return (share)x->share[op];
+  ctx->share[op] = listed && is_view(type) ? SHARE_VIEW : elementwise ? SHARE_IN_PLACE : SHARE_NONE;
+  return (share)ctx->share[op];
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -84,19 +84,19 @@ static uint64_t measure(tl_flow *f, tl_value_id v) {
   return 0;
 }
 
-static tl_value_id origin_of(const maps *x, tl_value_id v) {
-  return x->origin[v] ? x->origin[v] : v;
+static tl_value_id origin_of(const maps *ctx, tl_value_id v) {
+  return ctx->origin[v] ? ctx->origin[v] : v;
 }
 
 /* Notes that the result of a view is its operand, unless their sizes say otherwise. */
-static void link_view(maps *x, const tl_node *node) {
-  tl_value_id from = node->n_operands ? tl_use_get(x->m, node->operands)->value : TL_NO_VALUE;
+static void link_view(maps *ctx, const tl_node *node) {
+  tl_value_id from = node->n_operands ? tl_use_get(ctx->m, node->operands)->value : TL_NO_VALUE;
   uint64_t a = 0, b = 0;
-  if (share_of(x, node->op) != SHARE_VIEW || !from || node->n_results == 0)
+  if (share_of(ctx, node->op) != SHARE_VIEW || !from || node->n_results == 0)
     return;
-  bool sized = bytes_of(x->m, from, &a);
-  if (sized == bytes_of(x->m, node->results, &b) && a == b)
-    x->origin[node->results] = origin_of(x, from);
+  bool sized = bytes_of(ctx->m, from, &a);
+  if (sized == bytes_of(ctx->m, node->results, &b) && a == b)
+    ctx->origin[node->results] = origin_of(ctx, from);
 }
 
 /* A result that the node does compute. */
@@ -122,11 +122,12 @@ static bool may_give(const reader *r, tl_value_id v) {
 
 /* Node `at` reads v: it waits for the producer, and the buffer waits for it. */
 static void read_operand(reader *r, uint32_t at, tl_value_id v) {
-  maps *x = r->maps;
-  if (!v || tl_value_get(x->m, v)->kind != TL_VALUE_RESULT || tl_value_graph(x->m, v) != r->g->id)
+  maps *ctx = r->maps;
+  if (!v || tl_value_get(ctx->m, v)->kind != TL_VALUE_RESULT ||
+      tl_value_graph(ctx->m, v) != r->g->id)
     return;
-  push(r, &r->before, x->positions[tl_value_producer(x->m, v)] - 1);
-  uint32_t buffer = x->buffer[origin_of(x, v)];
+  push(r, &r->before, ctx->positions[tl_value_producer(ctx->m, v)] - 1);
+  uint32_t buffer = ctx->buffer[origin_of(ctx, v)];
   if (buffer == 0 || r->stamp[buffer - 1] == at + 1)
     return;
   r->stamp[buffer - 1] = at + 1;
@@ -215,44 +216,44 @@ static void read_node(reader *r, uint32_t at, const tl_node *node) {
 
 /* Numbers the nodes and finds what is a view of what, and which of it the graph gives away. */
 static void survey(reader *r) {
-  maps *x = r->maps;
+  maps *ctx = r->maps;
   uint32_t at = 0;
-  TL_FOR_NODES(x->m, r->g, n) {
-    x->positions[n] = at + 1;
+  TL_FOR_NODES(ctx->m, r->g, n) {
+    ctx->positions[n] = at + 1;
     r->f->nodes[at++].id = n;
-    link_view(x, tl_node_get(x->m, n));
+    link_view(ctx, tl_node_get(ctx->m, n));
   }
   for (uint32_t i = 0; i < r->g->inputs.n; i++)
     r->f->inputs += measure(r->f, r->g->inputs.at[i]);
-  for (uint32_t i = 0; i < tl_graph_n_outputs(x->m, r->g); i++) {
-    tl_value_id v = tl_graph_output(x->m, r->g, i);
+  for (uint32_t i = 0; i < tl_graph_n_outputs(ctx->m, r->g); i++) {
+    tl_value_id v = tl_graph_output(ctx->m, r->g, i);
     if (!v)
       continue;
     r->f->outputs += measure(r->f, v);
-    x->held[origin_of(x, v)] = true;
+    ctx->held[origin_of(ctx, v)] = true;
   }
 }
 
 static bool make_buffers(reader *r, tl_arena *a) {
-  maps *x = r->maps;
+  maps *ctx = r->maps;
   tl_flow *f = r->f;
   uint32_t most = 0;
   for (uint32_t i = 0; i < f->n_nodes; i++)
-    most += tl_node_get(x->m, f->nodes[i].id)->n_results;
+    most += tl_node_get(ctx->m, f->nodes[i].id)->n_results;
   f->buffers = tl_arena_calloc(a, most, sizeof *f->buffers);
   r->stamp = tl_arena_calloc(a, most, sizeof *r->stamp);
   if (!f->buffers || !r->stamp)
     return false;
   for (uint32_t i = 0; i < f->n_nodes; i++) {
-    const tl_node *node = tl_node_get(x->m, f->nodes[i].id);
+    const tl_node *node = tl_node_get(ctx->m, f->nodes[i].id);
     f->nodes[i].first_result = f->n_buffers;
     for (uint32_t k = 0; k < node->n_results; k++) {
       tl_value_id v = node->results + k;
-      uint64_t bytes = x->origin[v] || x->held[v] || !exists(x->m, v) ? 0 : measure(f, v);
+      uint64_t bytes = ctx->origin[v] || ctx->held[v] || !exists(ctx->m, v) ? 0 : measure(f, v);
       if (bytes == 0)
         continue;
       f->buffers[f->n_buffers] = (tl_flow_buffer){.bytes = bytes, .producer = i};
-      x->buffer[v] = ++f->n_buffers;
+      ctx->buffer[v] = ++f->n_buffers;
     }
     f->nodes[i].n_results = f->n_buffers - f->nodes[i].first_result;
   }
@@ -329,21 +330,21 @@ static void read_nodes(reader *r) {
   }
 }
 
-static bool build(maps *x, tl_graph_id g, tl_flow *f) {
-  reader r = {.maps = x, .g = tl_graph_get(x->m, g), .f = f};
-  *f = (tl_flow){.m = x->m, .n_nodes = r.g->n_nodes};
-  f->nodes = tl_arena_calloc(x->arena, f->n_nodes, sizeof *f->nodes);
+static bool build(maps *ctx, tl_graph_id g, tl_flow *f) {
+  reader r = {.maps = ctx, .g = tl_graph_get(ctx->m, g), .f = f};
+  *f = (tl_flow){.m = ctx->m, .n_nodes = r.g->n_nodes};
+  f->nodes = tl_arena_calloc(ctx->arena, f->n_nodes, sizeof *f->nodes);
   if (!f->nodes)
     return false;
   survey(&r);
-  bool ok = make_buffers(&r, x->arena);
+  bool ok = make_buffers(&r, ctx->arena);
   if (ok) {
     read_nodes(&r);
-    f->uses = keep(x->arena, &r.uses);
-    f->gives = keep_flags(x->arena, &r.gives);
-    f->before = keep(x->arena, &r.before);
+    f->uses = keep(ctx->arena, &r.uses);
+    f->gives = keep_flags(ctx->arena, &r.gives);
+    f->before = keep(ctx->arena, &r.before);
     ok = !r.failed && f->uses && f->gives && f->before &&
-         turn_around(f, x->arena, r.uses.n, r.before.n);
+         turn_around(f, ctx->arena, r.uses.n, r.before.n);
   }
   tl_u32_vec_release(&r.uses);
   tl_u32_vec_release(&r.gives);
@@ -353,12 +354,12 @@ static bool build(maps *x, tl_graph_id g, tl_flow *f) {
 
 bool tl_flow_build(tl_flow *f, const tl_module *m, tl_graph_id g, const tl_op_info_set *info,
                    tl_arena *a) {
-  maps x = {.m = m, .info = info, .arena = a};
+  maps ctx = {.m = m, .info = info, .arena = a};
   uint32_t n_values = tl_module_value_end(m);
-  x.share = tl_arena_calloc(a, tl_n_op_rows + m->opaque_ops.n, sizeof *x.share);
-  x.origin = tl_arena_calloc(a, n_values, sizeof *x.origin);
-  x.buffer = tl_arena_calloc(a, n_values, sizeof *x.buffer);
-  x.held = tl_arena_calloc(a, n_values, sizeof *x.held);
-  x.positions = tl_arena_calloc(a, tl_module_node_end(m), sizeof *x.positions);
-  return x.share && x.origin && x.buffer && x.held && x.positions && build(&x, g, f);
+  ctx.share = tl_arena_calloc(a, tl_n_op_rows + m->opaque_ops.n, sizeof *ctx.share);
+  ctx.origin = tl_arena_calloc(a, n_values, sizeof *ctx.origin);
+  ctx.buffer = tl_arena_calloc(a, n_values, sizeof *ctx.buffer);
+  ctx.held = tl_arena_calloc(a, n_values, sizeof *ctx.held);
+  ctx.positions = tl_arena_calloc(a, tl_module_node_end(m), sizeof *ctx.positions);
+  return ctx.share && ctx.origin && ctx.buffer && ctx.held && ctx.positions && build(&ctx, g, f);
 }

@@ -94,14 +94,14 @@ static uint32_t last_user(const tl_flow *f, const tl_flow_buffer *b) {
   return b->n_users ? f->users[b->first_user + b->n_users - 1] : b->producer;
 }
 
-static void cut_chunks(bounder *x) {
+static void cut_chunks(bounder *ctx) {
   uint32_t first = 0;
-  for (uint32_t i = 0; i < x->f->n_nodes; i++) {
-    const tl_flow_node *n = &x->f->nodes[i];
-    if (n->first_result + n->n_results - x->f->nodes[first].first_result > LOCAL ||
+  for (uint32_t i = 0; i < ctx->f->n_nodes; i++) {
+    const tl_flow_node *n = &ctx->f->nodes[i];
+    if (n->first_result + n->n_results - ctx->f->nodes[first].first_result > LOCAL ||
         i - first >= LOCAL)
       first = i;
-    x->chunk[i] = first;
+    ctx->chunk[i] = first;
   }
 }
 
@@ -129,151 +129,151 @@ static void offer(const tl_flow *f, uint32_t *heap, uint32_t *n, uint32_t b) {
 }
 
 /* Gives slots to the largest buffers that are read beyond their chunk. */
-static void take_slots(bounder *x) {
-  const tl_flow *f = x->f;
+static void take_slots(bounder *ctx) {
+  const tl_flow *f = ctx->f;
   uint32_t heap[SLOTS], n = 0;
   for (uint32_t b = 0; b < f->n_buffers; b++) {
-    x->slot[b] = NO_SLOT;
-    if (x->chunk[last_user(f, &f->buffers[b])] != x->chunk[f->buffers[b].producer])
+    ctx->slot[b] = NO_SLOT;
+    if (ctx->chunk[last_user(f, &f->buffers[b])] != ctx->chunk[f->buffers[b].producer])
       offer(f, heap, &n, b);
   }
   for (uint32_t i = 0; i < n; i++) {
-    x->slot[heap[i]] = (uint8_t)i;
-    x->slot_bytes[i] = f->buffers[heap[i]].bytes;
+    ctx->slot[heap[i]] = (uint8_t)i;
+    ctx->slot_bytes[i] = f->buffers[heap[i]].bytes;
   }
 }
 
-static void find_made(bounder *x) {
-  const tl_flow *f = x->f;
+static void find_made(bounder *ctx) {
+  const tl_flow *f = ctx->f;
   for (uint32_t i = 0; i < f->n_nodes; i++) {
     const tl_flow_node *n = &f->nodes[i];
     for (uint32_t k = 0; k < n->n_before; k++)
       for (int w = 0; w < SLOT_WORDS; w++)
-        x->made[i].at[w] |= x->made[f->before[n->first_before + k]].at[w];
+        ctx->made[i].at[w] |= ctx->made[f->before[n->first_before + k]].at[w];
     for (uint32_t b = n->first_result; b < n->first_result + n->n_results; b++)
-      if (x->slot[b] != NO_SLOT)
-        x->made[i].at[x->slot[b] / 64] |= UINT64_C(1) << (x->slot[b] % 64);
+      if (ctx->slot[b] != NO_SLOT)
+        ctx->made[i].at[ctx->slot[b] / 64] |= UINT64_C(1) << (ctx->slot[b] % 64);
   }
 }
 
 /* Index of a buffer among those of the chunk that stay in it; UINT32_MAX: it is none of them. */
-static uint32_t local_of(const bounder *x, uint32_t b) {
-  const tl_flow *f = x->f;
+static uint32_t local_of(const bounder *ctx, uint32_t b) {
+  const tl_flow *f = ctx->f;
   uint32_t producer = f->buffers[b].producer;
-  uint32_t i = b - f->nodes[x->lo].first_result;
-  bool inside = producer >= x->lo && producer < x->hi && i < LOCAL &&
-                last_user(f, &f->buffers[b]) < x->hi;
+  uint32_t i = b - f->nodes[ctx->lo].first_result;
+  bool inside = producer >= ctx->lo && producer < ctx->hi && i < LOCAL &&
+                last_user(f, &f->buffers[b]) < ctx->hi;
   return inside ? i : UINT32_MAX;
 }
 
 /* The sets of what is read at a node or behind it, and whether an operand may give its place: not
  * if a node behind reads it too. */
-static void find_wanted(bounder *x, uint32_t i) {
-  const tl_flow *f = x->f;
+static void find_wanted(bounder *ctx, uint32_t i) {
+  const tl_flow *f = ctx->f;
   const tl_flow_node *n = &f->nodes[i];
   slots far = {0};
   bits near = {0};
   for (uint32_t k = 0; k < n->n_after; k++) {
     uint32_t to = f->after[n->first_after + k];
     for (int w = 0; w < SLOT_WORDS; w++)
-      far.at[w] |= x->wanted[to].at[w];
-    for (int w = 0; to < x->hi && w < WORDS; w++)
-      near.at[w] |= x->local_wanted[to - x->lo].at[w];
+      far.at[w] |= ctx->wanted[to].at[w];
+    for (int w = 0; to < ctx->hi && w < WORDS; w++)
+      near.at[w] |= ctx->local_wanted[to - ctx->lo].at[w];
   }
   bool gives = false;
-  x->wanted[i] = far;
-  x->local_wanted[i - x->lo] = near;
+  ctx->wanted[i] = far;
+  ctx->local_wanted[i - ctx->lo] = near;
   for (uint32_t k = n->first_use; k < n->first_use + n->n_uses; k++) {
-    uint32_t b = f->uses[k], local = local_of(x, b);
-    uint64_t *own = local != UINT32_MAX     ? &x->local_wanted[i - x->lo].at[local / 64]
-                    : x->slot[b] != NO_SLOT ? &x->wanted[i].at[x->slot[b] / 64]
-                                            : NULL;
-    uint32_t bit = local != UINT32_MAX ? local % 64 : x->slot[b] % 64;
-    uint64_t behind = local != UINT32_MAX     ? near.at[local / 64]
-                      : x->slot[b] != NO_SLOT ? far.at[x->slot[b] / 64]
-                                              : 0;
+    uint32_t b = f->uses[k], local = local_of(ctx, b);
+    uint64_t *own = local != UINT32_MAX       ? &ctx->local_wanted[i - ctx->lo].at[local / 64]
+                    : ctx->slot[b] != NO_SLOT ? &ctx->wanted[i].at[ctx->slot[b] / 64]
+                                              : NULL;
+    uint32_t bit = local != UINT32_MAX ? local % 64 : ctx->slot[b] % 64;
+    uint64_t behind = local != UINT32_MAX       ? near.at[local / 64]
+                      : ctx->slot[b] != NO_SLOT ? far.at[ctx->slot[b] / 64]
+                                                : 0;
     gives = gives || (f->gives[k] && !(behind >> bit & 1));
     if (own)
       *own |= UINT64_C(1) << bit;
   }
-  x->can_give[i - x->lo] = gives;
+  ctx->can_give[i - ctx->lo] = gives;
 }
 
-static void find_local_made(bounder *x, uint32_t i) {
-  const tl_flow *f = x->f;
+static void find_local_made(bounder *ctx, uint32_t i) {
+  const tl_flow *f = ctx->f;
   const tl_flow_node *n = &f->nodes[i];
   bits near = {0};
   for (uint32_t k = 0; k < n->n_before; k++) {
     uint32_t from = f->before[n->first_before + k];
-    for (int w = 0; from >= x->lo && w < WORDS; w++)
-      near.at[w] |= x->local_made[from - x->lo].at[w];
+    for (int w = 0; from >= ctx->lo && w < WORDS; w++)
+      near.at[w] |= ctx->local_made[from - ctx->lo].at[w];
   }
   for (uint32_t b = n->first_result; b < n->first_result + n->n_results; b++) {
-    uint32_t local = local_of(x, b);
+    uint32_t local = local_of(ctx, b);
     if (local != UINT32_MAX)
       near.at[local / 64] |= UINT64_C(1) << (local % 64);
   }
-  x->local_made[i - x->lo] = near;
+  ctx->local_made[i - ctx->lo] = near;
 }
 
 /* Bytes that are in use while the node runs, in every order. */
-static uint64_t forced(const bounder *x, uint32_t i) {
-  const tl_flow *f = x->f;
+static uint64_t forced(const bounder *ctx, uint32_t i) {
+  const tl_flow *f = ctx->f;
   const tl_flow_node *n = &f->nodes[i];
   uint64_t sum = n->work;
   for (int w = 0; w < WORDS; w++) {
-    uint64_t both = x->local_made[i - x->lo].at[w] & x->local_wanted[i - x->lo].at[w];
+    uint64_t both = ctx->local_made[i - ctx->lo].at[w] & ctx->local_wanted[i - ctx->lo].at[w];
     for (; both; both &= both - 1)
-      sum += f->buffers[f->nodes[x->lo].first_result + (uint32_t)w * 64 +
+      sum += f->buffers[f->nodes[ctx->lo].first_result + (uint32_t)w * 64 +
                         (uint32_t)__builtin_ctzll(both)]
                  .bytes;
   }
   for (int w = 0; w < SLOT_WORDS; w++)
-    for (uint64_t both = x->made[i].at[w] & x->wanted[i].at[w]; both; both &= both - 1)
-      sum += x->slot_bytes[w * 64 + __builtin_ctzll(both)];
+    for (uint64_t both = ctx->made[i].at[w] & ctx->wanted[i].at[w]; both; both &= both - 1)
+      sum += ctx->slot_bytes[w * 64 + __builtin_ctzll(both)];
   for (uint32_t k = n->first_use; k < n->first_use + n->n_uses; k++)
-    if (x->slot[f->uses[k]] == NO_SLOT && local_of(x, f->uses[k]) == UINT32_MAX)
+    if (ctx->slot[f->uses[k]] == NO_SLOT && local_of(ctx, f->uses[k]) == UINT32_MAX)
       sum += f->buffers[f->uses[k]].bytes;
   for (uint32_t b = n->first_result; b < n->first_result + n->n_results; b++)
-    if (f->buffers[b].n_users == 0 || (x->slot[b] == NO_SLOT && local_of(x, b) == UINT32_MAX))
+    if (f->buffers[b].n_users == 0 || (ctx->slot[b] == NO_SLOT && local_of(ctx, b) == UINT32_MAX))
       sum += f->buffers[b].bytes;
-  return x->can_give[i - x->lo] ? sum - f->buffers[n->first_result].bytes : sum;
+  return ctx->can_give[i - ctx->lo] ? sum - f->buffers[n->first_result].bytes : sum;
 }
 
-static uint64_t bound_of_chunk(bounder *x) {
+static uint64_t bound_of_chunk(bounder *ctx) {
   uint64_t most = 0;
-  for (uint32_t i = x->hi; i-- > x->lo;)
-    find_wanted(x, i);
-  for (uint32_t i = x->lo; i < x->hi; i++)
-    find_local_made(x, i);
-  for (uint32_t i = x->lo; i < x->hi; i++) {
-    uint64_t bytes = forced(x, i);
+  for (uint32_t i = ctx->hi; i-- > ctx->lo;)
+    find_wanted(ctx, i);
+  for (uint32_t i = ctx->lo; i < ctx->hi; i++)
+    find_local_made(ctx, i);
+  for (uint32_t i = ctx->lo; i < ctx->hi; i++) {
+    uint64_t bytes = forced(ctx, i);
     most = bytes > most ? bytes : most;
   }
   return most;
 }
 
 uint64_t tl_flow_bound(const tl_flow *f, tl_arena *scratch) {
-  bounder x = {.f = f, .hi = f->n_nodes};
+  bounder ctx = {.f = f, .hi = f->n_nodes};
   uint32_t most = f->n_nodes < LOCAL ? f->n_nodes : LOCAL;
   tl_arena_mark mark = tl_arena_save(scratch);
-  x.chunk = tl_arena_calloc(scratch, f->n_nodes, sizeof *x.chunk);
-  x.slot = tl_arena_calloc(scratch, f->n_buffers, sizeof *x.slot);
-  x.made = tl_arena_calloc(scratch, f->n_nodes, sizeof *x.made);
-  x.wanted = tl_arena_calloc(scratch, f->n_nodes, sizeof *x.wanted);
-  x.local_made = tl_arena_calloc(scratch, most, sizeof *x.local_made);
-  x.local_wanted = tl_arena_calloc(scratch, most, sizeof *x.local_wanted);
-  x.can_give = tl_arena_calloc(scratch, most, sizeof *x.can_give);
-  if (!x.chunk || !x.slot || !x.made || !x.wanted || !x.local_made || !x.local_wanted ||
-      !x.can_give)
+  ctx.chunk = tl_arena_calloc(scratch, f->n_nodes, sizeof *ctx.chunk);
+  ctx.slot = tl_arena_calloc(scratch, f->n_buffers, sizeof *ctx.slot);
+  ctx.made = tl_arena_calloc(scratch, f->n_nodes, sizeof *ctx.made);
+  ctx.wanted = tl_arena_calloc(scratch, f->n_nodes, sizeof *ctx.wanted);
+  ctx.local_made = tl_arena_calloc(scratch, most, sizeof *ctx.local_made);
+  ctx.local_wanted = tl_arena_calloc(scratch, most, sizeof *ctx.local_wanted);
+  ctx.can_give = tl_arena_calloc(scratch, most, sizeof *ctx.can_give);
+  if (!ctx.chunk || !ctx.slot || !ctx.made || !ctx.wanted || !ctx.local_made || !ctx.local_wanted ||
+      !ctx.can_give)
     return UINT64_MAX;
-  cut_chunks(&x);
-  take_slots(&x);
-  find_made(&x);
+  cut_chunks(&ctx);
+  take_slots(&ctx);
+  find_made(&ctx);
   uint64_t bound = 0;
-  for (; x.hi; x.hi = x.lo) {
-    x.lo = x.chunk[x.hi - 1];
-    uint64_t bytes = bound_of_chunk(&x);
+  for (; ctx.hi; ctx.hi = ctx.lo) {
+    ctx.lo = ctx.chunk[ctx.hi - 1];
+    uint64_t bytes = bound_of_chunk(&ctx);
     bound = bytes > bound ? bytes : bound;
   }
   tl_arena_rewind(scratch, mark);

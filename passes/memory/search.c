@@ -54,30 +54,30 @@ static local describe(const tl_flow *f, const tl_part *p, uint32_t buffer) {
 }
 
 /* Reads the part. False if it has too many uses. */
-static bool read_part(part_state *x) {
-  const tl_flow *f = x->s->f;
+static bool read_part(part_state *state) {
+  const tl_flow *f = state->s->f;
   uint32_t n_uses = 0;
-  for (uint32_t i = 0; i < x->n; i++) {
-    const tl_flow_node *n = &f->nodes[x->part->from + i];
-    x->first_use[i] = n_uses;
+  for (uint32_t i = 0; i < state->n; i++) {
+    const tl_flow_node *n = &f->nodes[state->part->from + i];
+    state->first_use[i] = n_uses;
     if (n_uses + n->n_uses > MOST_USES)
       return false;
     for (uint32_t k = n->first_use; k < n->first_use + n->n_uses; k++) {
-      x->gives[n_uses] = f->gives[k];
-      x->use[n_uses++] = describe(f, x->part, f->uses[k]);
+      state->gives[n_uses] = f->gives[k];
+      state->use[n_uses++] = describe(f, state->part, f->uses[k]);
     }
-    x->before[i] = x->kept[i] = 0;
-    x->made[i] = n->work;
-    x->first[i] = n->n_results ? f->buffers[n->first_result].bytes : 0;
+    state->before[i] = state->kept[i] = 0;
+    state->made[i] = n->work;
+    state->first[i] = n->n_results ? f->buffers[n->first_result].bytes : 0;
     for (uint32_t b = n->first_result; b < n->first_result + n->n_results; b++) {
-      x->made[i] += f->buffers[b].bytes;
-      x->kept[i] += f->buffers[b].n_users ? f->buffers[b].bytes : 0;
+      state->made[i] += f->buffers[b].bytes;
+      state->kept[i] += f->buffers[b].n_users ? f->buffers[b].bytes : 0;
     }
     for (uint32_t k = n->first_before; k < n->first_before + n->n_before; k++)
-      if (f->before[k] >= x->part->from)
-        x->before[i] |= UINT64_C(1) << (f->before[k] - x->part->from);
+      if (f->before[k] >= state->part->from)
+        state->before[i] |= UINT64_C(1) << (f->before[k] - state->part->from);
   }
-  x->first_use[x->n] = n_uses;
+  state->first_use[state->n] = n_uses;
   return true;
 }
 
@@ -87,39 +87,40 @@ typedef struct effect {
   uint64_t behind;
 } effect;
 
-static effect effect_of(const part_state *x, uint64_t done, uint32_t node, uint64_t live) {
+static effect effect_of(const part_state *state, uint64_t done, uint32_t node, uint64_t live) {
   uint64_t freed = 0;
   bool over = false;
-  for (uint32_t k = x->first_use[node]; k < x->first_use[node + 1]; k++) {
-    const local *l = &x->use[k];
+  for (uint32_t k = state->first_use[node]; k < state->first_use[node + 1]; k++) {
+    const local *l = &state->use[k];
     if (l->stays || (l->users & ~done) != UINT64_C(1) << node)
       continue;
     freed += l->bytes;
-    over = over || x->gives[k];
+    over = over || state->gives[k];
   }
-  return (effect){live + x->made[node] - (over ? x->first[node] : 0), live + x->kept[node] - freed};
+  return (effect){live + state->made[node] - (over ? state->first[node] : 0),
+                  live + state->kept[node] - freed};
 }
 
 /* Notes a set of nodes; false if it was tried before. A set is never empty. */
-static bool is_new(part_state *x, uint64_t set) {
+static bool is_new(part_state *state, uint64_t set) {
   uint64_t at = set * UINT64_C(0x9e3779b97f4a7c15) >> 52;
-  for (; x->s->seen[at]; at = (at + 1) % TABLE)
-    if (x->s->seen[at] == set)
+  for (; state->s->seen[at]; at = (at + 1) % TABLE)
+    if (state->s->seen[at] == set)
       return false;
-  x->s->seen[at] = set;
-  x->sets++;
+  state->s->seen[at] = set;
+  state->sets++;
   return true;
 }
 
 /* Takes the ready node that leaves the fewest bytes, among those not in `tried`. */
-static uint32_t next_of(const part_state *x, uint64_t done, uint64_t tried, uint64_t live,
+static uint32_t next_of(const part_state *state, uint64_t done, uint64_t tried, uint64_t live,
                         uint64_t limit) {
   uint32_t best = UINT32_MAX;
   uint64_t least = UINT64_MAX;
-  for (uint32_t i = 0; i < x->n; i++) {
-    if ((done | tried) >> i & 1 || x->before[i] & ~done)
+  for (uint32_t i = 0; i < state->n; i++) {
+    if ((done | tried) >> i & 1 || state->before[i] & ~done)
       continue;
-    effect e = effect_of(x, done, i, live);
+    effect e = effect_of(state, done, i, live);
     if (e.during <= limit && e.behind < least) {
       least = e.behind;
       best = i;
@@ -136,37 +137,38 @@ typedef struct step {
 } step;
 
 /* Goes forward while some node stays below the limit, else back. */
-static bool search(part_state *x, uint64_t limit) {
+static bool search(part_state *state, uint64_t limit) {
   step at[TL_SEARCH_MOST_NODES + 1];
   uint32_t depth = 0;
-  at[0] = (step){0, 0, x->part->live};
-  while (depth < x->n) {
+  at[0] = (step){0, 0, state->part->live};
+  while (depth < state->n) {
     step *here = &at[depth];
-    uint32_t node = next_of(x, here->done, here->tried, here->live, limit);
-    if (node == UINT32_MAX || x->sets >= MOST_SETS || x->sets >= x->s->budget) {
-      if (depth == 0 || x->sets >= MOST_SETS || x->sets >= x->s->budget)
+    uint32_t node = next_of(state, here->done, here->tried, here->live, limit);
+    if (node == UINT32_MAX || state->sets >= MOST_SETS || state->sets >= state->s->budget) {
+      if (depth == 0 || state->sets >= MOST_SETS || state->sets >= state->s->budget)
         return false;
       depth--;
       continue;
     }
     uint64_t bit = UINT64_C(1) << node;
     here->tried |= bit;
-    if (!is_new(x, here->done | bit))
+    if (!is_new(state, here->done | bit))
       continue;
-    x->order[depth] = node;
-    at[depth + 1] = (step){here->done | bit, 0, effect_of(x, here->done, node, here->live).behind};
+    state->order[depth] = node;
+    at[depth + 1] =
+        (step){here->done | bit, 0, effect_of(state, here->done, node, here->live).behind};
     depth++;
   }
   return true;
 }
 
-static uint64_t peak_of(const part_state *x) {
-  uint64_t done = 0, live = x->part->live, peak = 0;
-  for (uint32_t i = 0; i < x->n; i++) {
-    effect e = effect_of(x, done, x->order[i], live);
+static uint64_t peak_of(const part_state *state) {
+  uint64_t done = 0, live = state->part->live, peak = 0;
+  for (uint32_t i = 0; i < state->n; i++) {
+    effect e = effect_of(state, done, state->order[i], live);
     peak = e.during > peak ? e.during : peak;
     live = e.behind;
-    done |= UINT64_C(1) << x->order[i];
+    done |= UINT64_C(1) << state->order[i];
   }
   return peak;
 }
@@ -174,16 +176,16 @@ static uint64_t peak_of(const part_state *x) {
 bool tl_search_run(tl_search *s, const tl_part *part, uint64_t limit, uint32_t *order,
                    uint64_t *peak) {
   uint32_t found[TL_SEARCH_MOST_NODES];
-  part_state x = {.s = s, .part = part, .n = part->to - part->from, .order = found};
-  if (part->to - part->from > TL_SEARCH_MOST_NODES || s->budget == 0 || !read_part(&x))
+  part_state state = {.s = s, .part = part, .n = part->to - part->from, .order = found};
+  if (part->to - part->from > TL_SEARCH_MOST_NODES || s->budget == 0 || !read_part(&state))
     return false;
   memset(s->seen, 0, TABLE * sizeof *s->seen);
-  bool ok = search(&x, limit);
-  s->budget -= x.sets < s->budget ? x.sets : s->budget;
+  bool ok = search(&state, limit);
+  s->budget -= state.sets < s->budget ? state.sets : s->budget;
   if (!ok)
     return false;
-  *peak = peak_of(&x);
-  for (uint32_t i = 0; i < x.n; i++)
+  *peak = peak_of(&state);
+  for (uint32_t i = 0; i < state.n; i++)
     order[i] = part->from + found[i];
   return true;
 }

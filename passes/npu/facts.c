@@ -2,30 +2,30 @@
 /* Ranks, dims and lists of numbers at one node (facts.h). */
 #include "passes/npu/facts.h"
 
-void *tl_npu_room(tl_site *x, size_t n, size_t size) {
-  void *p = tl_arena_calloc(x->scratch, n, size);
-  x->failed = x->failed || !p;
+void *tl_npu_room(tl_site *site, size_t n, size_t size) {
+  void *p = tl_arena_calloc(site->scratch, n, size);
+  site->failed = site->failed || !p;
   return p;
 }
 
-static const tl_type *type_of(const tl_site *x, tl_value_id v) {
-  return tl_type_get(x->m, tl_value_type(x->m, v));
+static const tl_type *type_of(const tl_site *site, tl_value_id v) {
+  return tl_type_get(site->m, tl_value_type(site->m, v));
 }
 
-int tl_npu_rank(const tl_site *x, tl_value_id v) {
-  const tl_type *t = type_of(x, v);
+int tl_npu_rank(const tl_site *site, tl_value_id v) {
+  const tl_type *t = type_of(site, v);
   return t->kind == TL_KIND_TENSOR ? t->rank : -1;
 }
 
-tl_dim tl_npu_dim(const tl_site *x, tl_value_id v, int64_t k) {
-  int rank = tl_npu_rank(x, v);
+tl_dim tl_npu_dim(const tl_site *site, tl_value_id v, int64_t k) {
+  int rank = tl_npu_rank(site, v);
   k += k < 0 ? rank : 0;
-  return rank > 0 && k >= 0 && k < rank ? type_of(x, v)->dims[k] : TL_DIM_UNKNOWN;
+  return rank > 0 && k >= 0 && k < rank ? type_of(site, v)->dims[k] : TL_DIM_UNKNOWN;
 }
 
-bool tl_npu_as_ints(tl_site *x, tl_rv v, tl_int_list *out) {
+bool tl_npu_as_ints(tl_site *site, tl_rv v, tl_int_list *out) {
   if (v.kind == TL_RV_INT || v.kind == TL_RV_BOOL) {
-    int64_t *one = tl_npu_room(x, 1, sizeof *one);
+    int64_t *one = tl_npu_room(site, 1, sizeof *one);
     if (one)
       *one = v.i;
     *out = (tl_int_list){one, 1};
@@ -35,7 +35,7 @@ bool tl_npu_as_ints(tl_site *x, tl_rv v, tl_int_list *out) {
   return v.kind == TL_RV_INTS;
 }
 
-bool tl_npu_as_floats(tl_site *x, tl_rv v, const double **out, uint32_t *n) {
+bool tl_npu_as_floats(tl_site *site, tl_rv v, const double **out, uint32_t *n) {
   if (v.kind == TL_RV_FLOATS && v.wide) {
     *out = v.ds;
     *n = v.is.n;
@@ -43,10 +43,10 @@ bool tl_npu_as_floats(tl_site *x, tl_rv v, const double **out, uint32_t *n) {
   }
   tl_int_list list = v.is;
   bool one = v.kind == TL_RV_FLOAT, floats = v.kind == TL_RV_FLOATS;
-  if (!one && !floats && !tl_npu_as_ints(x, v, &list))
+  if (!one && !floats && !tl_npu_as_ints(site, v, &list))
     return false;
   *n = one ? 1 : list.n;
-  double *fs = tl_npu_room(x, *n, sizeof *fs);
+  double *fs = tl_npu_room(site, *n, sizeof *fs);
   for (uint32_t i = 0; fs && i < *n; i++)
     fs[i] = one ? v.f : floats ? tl_rv_float_at(v, i) : (double)list.at[i];
   *out = fs;

@@ -26,12 +26,12 @@ static void as_tf(const tl_resize *onnx, tl_resize *tf) {
 
 /* Reads the scales of the Resize: the operand's, if present, else output size / input size. Returns
  * false if they are not constant or not one per dim. */
-static bool read_scales(tl_site *x, const tl_dim *in, tl_resize *r) {
+static bool read_scales(tl_site *site, const tl_dim *in, tl_resize *r) {
   static const uint32_t scales_port = 2;
   const double *scales = NULL;
   uint32_t n = 0;
-  tl_value_id v = tl_operand(x->m, x->node, scales_port);
-  if (v && !tl_npu_as_floats(x, tl_rv_of_constant(x, v), &scales, &n))
+  tl_value_id v = tl_operand(site->m, site->node, scales_port);
+  if (v && !tl_npu_as_floats(site, tl_rv_of_constant(site, v), &scales, &n))
     return false;
   if (n && n != RANK)
     return false;
@@ -49,28 +49,28 @@ static bool same_places(const tl_resize *onnx, const tl_resize *tf, int axis, in
   return true;
 }
 
-static tl_sv text_of(const tl_site *x, tl_symbol name) {
-  const tl_attr *a = tl_node_attr_or_default(x->m, x->node, name);
-  return a && a->kind == TL_ATTR_STRING ? tl_sym(x->m, a->u.s) : (tl_sv){0};
+static tl_sv text_of(const tl_site *site, tl_symbol name) {
+  const tl_attr *a = tl_node_attr_or_default(site->m, site->node, name);
+  return a && a->kind == TL_ATTR_STRING ? tl_sym(site->m, a->u.s) : (tl_sv){0};
 }
 
 /* Requires 4-D tensors with known sizes, N and C unchanged, and at most 2^16 elements per axis. */
-bool tl_npu_tf_nearest(tl_site *x) {
+bool tl_npu_tf_nearest(tl_site *site) {
   tl_resize onnx = {.mode = TL_RESIZE_NEAREST}, tf;
   tl_dim in[RANK];
-  tl_value_id from = tl_operand(x->m, x->node, 0), to = tl_result(x->m, x->node, 0);
-  if (tl_npu_rank(x, from) != RANK || tl_npu_rank(x, to) != RANK ||
-      !tl_resize_modes(text_of(x, TL_SYM_coordinate_transformation_mode),
-                       text_of(x, TL_SYM_nearest_mode), &onnx) ||
+  tl_value_id from = tl_operand(site->m, site->node, 0), to = tl_result(site->m, site->node, 0);
+  if (tl_npu_rank(site, from) != RANK || tl_npu_rank(site, to) != RANK ||
+      !tl_resize_modes(text_of(site, TL_SYM_coordinate_transformation_mode),
+                       text_of(site, TL_SYM_nearest_mode), &onnx) ||
       onnx.map == TL_RESIZE_TF_CROP)
     return false;
   for (int i = 0; i < RANK; i++) {
-    in[i] = tl_npu_dim(x, from, i);
-    onnx.out[i] = tl_npu_dim(x, to, i);
+    in[i] = tl_npu_dim(site, from, i);
+    onnx.out[i] = tl_npu_dim(site, to, i);
     if (in[i] <= 0 || onnx.out[i] < 0 || onnx.out[i] > LONGEST || (i < 2 && in[i] != onnx.out[i]))
       return false;
   }
-  if (!read_scales(x, in, &onnx))
+  if (!read_scales(site, in, &onnx))
     return false;
   as_tf(&onnx, &tf);
   tf.sized = true;

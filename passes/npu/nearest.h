@@ -7,6 +7,6 @@
 
 /* Returns true if both ops pick the same elements at x->node, for the guard tf_nearest. False if a
  * size or a scale is not known. O(places of the result's axes). */
-bool tl_npu_tf_nearest(tl_site *x);
+bool tl_npu_tf_nearest(tl_site *site);
 
 #endif

@@ -15,8 +15,8 @@ typedef struct operands {
   uint32_t n;
 } operands;
 
-static bool refuse(tl_site *x, const char *why) {
-  x->why = why;
+static bool refuse(tl_site *site, const char *why) {
+  site->why = why;
   return false;
 }
 
@@ -43,14 +43,14 @@ static bool give_tensor(operands *o, tl_tensor_id t) {
 
 /* Gives all operands from index `from` on, without absent ones at the end. */
 static bool give_range(operands *o, uint32_t from) {
-  const tl_site *x = o->x;
-  uint32_t n = tl_node_get(x->m, x->node)->n_operands;
-  while (n && !tl_operand(x->m, x->node, n - 1))
+  const tl_site *site = o->x;
+  uint32_t n = tl_node_get(site->m, site->node)->n_operands;
+  while (n && !tl_operand(site->m, site->node, n - 1))
     n--;
   o->n = n > from ? n - from : 0;
   o->at = tl_npu_room(o->x, o->n, sizeof *o->at);
   for (uint32_t i = 0; o->at && i < o->n; i++)
-    o->at[i] = tl_operand(x->m, x->node, from + i);
+    o->at[i] = tl_operand(site->m, site->node, from + i);
   return o->at != NULL;
 }
 
@@ -63,14 +63,14 @@ static bool give_floats(operands *o, tl_dtype dtype, int rank, const double *at,
  * reverses the dims, as ONNX defines; any other absent attribute is 0 (a seed); a float is
  * truncated if it is near enough to fit. */
 static bool give_ints(operands *o, tl_dtype dtype, int rank) {
-  tl_site *x = o->x;
+  tl_site *site = o->x;
   const tl_expr *arg = o->e->args[0];
-  tl_rv v = tl_npu_evaluate(x, arg);
+  tl_rv v = tl_npu_evaluate(site, arg);
   tl_int_list list;
   bool is_perm = arg->kind == TL_EXPR_ATTR && arg->u.s == TL_SYM_perm;
-  int n = tl_npu_rank(x, tl_operand(x->m, x->node, 0));
+  int n = tl_npu_rank(site, tl_operand(site->m, site->node, 0));
   if (v.kind == TL_RV_NONE && is_perm && n >= 0) {
-    int64_t *at = tl_npu_room(x, (size_t)n, sizeof *at);
+    int64_t *at = tl_npu_room(site, (size_t)n, sizeof *at);
     for (int i = 0; at && i < n; i++)
       at[i] = n - 1 - i;
     v = tl_rv_list(at, (uint32_t)n);
@@ -79,17 +79,17 @@ static bool give_ints(operands *o, tl_dtype dtype, int rank) {
   } else if (v.kind == TL_RV_NONE && arg->kind == TL_EXPR_ATTR && !is_perm) {
     v = tl_rv_int(0);
   }
-  if (!tl_npu_as_ints(x, v, &list) || (rank == 0 && list.n != 1))
-    return refuse(x, "a value that must be known here depends on an unknown shape");
+  if (!tl_npu_as_ints(site, v, &list) || (rank == 0 && list.n != 1))
+    return refuse(site, "a value that must be known here depends on an unknown shape");
   if (dtype == TL_DTYPE_I64)
-    return give_tensor(o, tl_tensor_i64s(x->m, list.at, list.n, rank));
-  int32_t *narrow = tl_npu_room(x, list.n, sizeof *narrow);
+    return give_tensor(o, tl_tensor_i64s(site->m, list.at, list.n, rank));
+  int32_t *narrow = tl_npu_room(site, list.n, sizeof *narrow);
   for (uint32_t i = 0; narrow && i < list.n; i++) {
     if (list.at[i] < INT32_MIN || list.at[i] > INT32_MAX)
-      return refuse(x, "a number does not fit 32 bits");
+      return refuse(site, "a number does not fit 32 bits");
     narrow[i] = (int32_t)list.at[i];
   }
-  return narrow && give_tensor(o, tl_tensor_i32s(x->m, narrow, list.n, rank));
+  return narrow && give_tensor(o, tl_tensor_i32s(site->m, narrow, list.n, rank));
 }
 
 static bool give_f32s(operands *o) {
@@ -100,8 +100,8 @@ static bool give_f32s(operands *o) {
   return give_floats(o, TL_DTYPE_F32, 1, at, n);
 }
 
-static tl_dtype dtype_of(const tl_site *x, tl_value_id v) {
-  return tl_type_dtype(x->m, tl_value_type(x->m, v));
+static tl_dtype dtype_of(const tl_site *site, tl_value_id v) {
+  return tl_type_dtype(site->m, tl_value_type(site->m, v));
 }
 
 /* like_const(port, e), like_number(port, e): makes e a constant of this rank in the dtype of the
@@ -192,40 +192,40 @@ static bool give_or_ones(operands *o) {
 /* full_pads(pads, axes): spreads the pads of chosen axes over all axes, [begins, ends]; others get
  * 0. */
 static bool give_full_pads(operands *o) {
-  tl_site *x = o->x;
+  tl_site *site = o->x;
   tl_int_list pads;
   tl_int_list axes;
-  int rank = tl_npu_rank(x, tl_operand(x->m, x->node, 0));
-  if (rank < 0 || !tl_npu_as_ints(x, tl_npu_evaluate(x, o->e->args[0]), &pads) ||
-      !tl_npu_as_ints(x, tl_npu_evaluate(x, o->e->args[1]), &axes) || pads.n != 2 * axes.n)
-    return refuse(x, "pads over chosen axes must be constant and the rank known");
-  int64_t *all = tl_npu_room(x, 2 * (size_t)rank, sizeof *all);
+  int rank = tl_npu_rank(site, tl_operand(site->m, site->node, 0));
+  if (rank < 0 || !tl_npu_as_ints(site, tl_npu_evaluate(site, o->e->args[0]), &pads) ||
+      !tl_npu_as_ints(site, tl_npu_evaluate(site, o->e->args[1]), &axes) || pads.n != 2 * axes.n)
+    return refuse(site, "pads over chosen axes must be constant and the rank known");
+  int64_t *all = tl_npu_room(site, 2 * (size_t)rank, sizeof *all);
   for (uint32_t i = 0; all && i < axes.n; i++) {
     int64_t k = axes.at[i] + (axes.at[i] < 0 ? rank : 0);
     if (k < 0 || k >= rank)
-      return refuse(x, "a pad axis is out of range");
+      return refuse(site, "a pad axis is out of range");
     all[k] = pads.at[i];
     all[k + rank] = pads.at[i + axes.n];
   }
-  return all && give_tensor(o, tl_tensor_i64s(x->m, all, 2 * (uint32_t)rank, 1));
+  return all && give_tensor(o, tl_tensor_i64s(site->m, all, 2 * (uint32_t)rank, 1));
 }
 
 /* Makes dequantization scales in the chip's format: u64 with the bits of an f32 in the low half
  * (little-endian). */
 static bool give_chip_scale(operands *o) {
-  tl_site *x = o->x;
+  tl_site *site = o->x;
   const double *at;
   uint32_t n;
-  if (!tl_npu_as_floats(x, tl_npu_evaluate(x, o->e->args[0]), &at, &n))
-    return refuse(x, "scales are not constant");
-  uint64_t *bits = tl_npu_room(x, n, sizeof *bits);
+  if (!tl_npu_as_floats(site, tl_npu_evaluate(site, o->e->args[0]), &at, &n))
+    return refuse(site, "scales are not constant");
+  uint64_t *bits = tl_npu_room(site, n, sizeof *bits);
   for (uint32_t i = 0; bits && i < n; i++) {
     float f = (float)at[i];
     memcpy(&bits[i], &f, sizeof f);
   }
   tl_dim dim = n;
-  tl_type_id type = tl_type_tensor(x->m, TL_DTYPE_U64, 1, &dim);
-  return bits && give_tensor(o, tl_tensor_from_bytes(x->m, type, bits, n * sizeof *bits));
+  tl_type_id type = tl_type_tensor(site->m, TL_DTYPE_U64, 1, &dim);
+  return bits && give_tensor(o, tl_tensor_from_bytes(site->m, type, bits, n * sizeof *bits));
 }
 
 static bool give_call(operands *o) {
@@ -249,14 +249,14 @@ static bool give_call(operands *o) {
   }
 }
 
-bool tl_npu_operands(tl_site *x, const tl_expr *e, tl_value_id **out, uint32_t *n) {
-  operands o = {.x = x, .e = e};
+bool tl_npu_operands(tl_site *site, const tl_expr *e, tl_value_id **out, uint32_t *n) {
+  operands o = {.x = site, .e = e};
   bool ok;
   switch ((tl_expr_kind)e->kind) {
-  case TL_EXPR_OPERAND: ok = give(&o, tl_expr_value(x, e)); break;
+  case TL_EXPR_OPERAND: ok = give(&o, tl_expr_value(site, e)); break;
   case TL_EXPR_OPERANDS: ok = give_range(&o, 0); break;
   case TL_EXPR_CALL: ok = give_call(&o); break;
-  default: ok = refuse(x, "the operand has no NPU form"); break;
+  default: ok = refuse(site, "the operand has no NPU form"); break;
   }
   *out = o.at;
   *n = o.n;

@@ -10,14 +10,14 @@
 #include "passes/edit/passes.h"
 #include "passes/npu/eval.h"
 
-static tl_status select_node(tl_npu_forms *forms, tl_site *x) {
-  tl_node *node = tl_node_get(x->m, x->node);
+static tl_status select_node(tl_npu_forms *forms, tl_site *site) {
+  tl_node *node = tl_node_get(site->m, site->node);
   const tl_op *row = tl_op_row(node->op);
   const tl_npu_form *form;
   int16_t candidate;
   if (row && row->domain_symbol == TL_SYM_npu && row->n_npu == 0)
     return TL_OK; /* an NPU op is its own form */
-  TL_TRY(tl_npu_choose(forms, x, &candidate, &form));
+  TL_TRY(tl_npu_choose(forms, site, &candidate, &form));
   node->candidate = candidate;
   node->selected = true;
   return TL_OK;
@@ -25,15 +25,15 @@ static tl_status select_node(tl_npu_forms *forms, tl_site *x) {
 
 static tl_status select_graph(tl_pass *p, tl_npu_forms *forms, tl_graph *g, tl_arena *scratch,
                               bool made) {
-  tl_site x = {.m = forms->m, .scratch = scratch, .options = p->options};
+  tl_site site = {.m = forms->m, .scratch = scratch, .options = p->options};
   TL_FOR_NODES(forms->m, g, n) {
     if (made && tl_node_get(forms->m, n)->selected)
       continue;
     tl_arena_mark mark = tl_arena_save(scratch);
-    x.node = n;
-    TL_TRY(select_node(forms, &x));
+    site.node = n;
+    TL_TRY(select_node(forms, &site));
     tl_arena_rewind(scratch, mark);
-    if (x.failed)
+    if (site.failed)
       return tl_no_memory(forms->m);
   }
   return TL_OK;

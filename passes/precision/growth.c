@@ -37,9 +37,9 @@ static double least_of(const tl_interval *x) {
 }
 
 /* Returns log2 of a factor. A constant may be below 1 and then reduces the size. */
-static double scale_of(const tl_grown *x) {
-  double most = tl_interval_magnitude(&x->range);
-  return x->constant && most > 0 && isfinite(most) ? log2(most) : (double)x->growth.size;
+static double scale_of(const tl_grown *grown) {
+  double most = tl_interval_magnitude(&grown->range);
+  return grown->constant && most > 0 && isfinite(most) ? log2(most) : (double)grown->growth.size;
 }
 
 /* ---- products and quotients ------------------------------------------------------------------ */
@@ -51,17 +51,17 @@ static tl_growth ordinary_product(const tl_growth_case *c) {
 }
 
 /* Raises to a power of at least 2: squares of small numbers may vanish. */
-static tl_growth square(const tl_grown *x, double power) {
-  unsigned flags = x->growth.flags;
-  if (least_of(&x->range) < squarable)
+static tl_growth square(const tl_grown *grown, double power) {
+  unsigned flags = grown->growth.flags;
+  if (least_of(&grown->range) < squarable)
     flags |= TINY;
-  return sized((double)x->growth.size * power, flags);
+  return sized((double)grown->growth.size * power, flags);
 }
 
 /* Returns true for a constant whose elements are all equal and positive. */
-static bool is_uniform(const tl_grown *x) {
-  return x->constant && x->range.low == x->range.high && x->range.high > 0 &&
-         isfinite(x->range.high);
+static bool is_uniform(const tl_grown *grown) {
+  return grown->constant && grown->range.low == grown->range.high && grown->range.high > 0 &&
+         isfinite(grown->range.high);
 }
 
 /* Multiplication and sums of products. The product with a reciprocal is a quotient, equal weights
@@ -97,12 +97,12 @@ static tl_growth multiplied(const tl_growth_case *c) {
 
 /* Returns the growth of a constant or small number (log2 `size`) over x. A divisor that is bounded
  * away from 0 gives an ordinary number. */
-static tl_growth one_over(const tl_grown *x, double size) {
-  if (x->growth.flags & INVERSE)
-    return sized((double)x->growth.size + size, 0);
-  if (!x->growth.flags && least_of(&x->range) >= noticeable)
+static tl_growth one_over(const tl_grown *grown, double size) {
+  if (grown->growth.flags & INVERSE)
+    return sized((double)grown->growth.size + size, 0);
+  if (!grown->growth.flags && least_of(&grown->range) >= noticeable)
     return tl_growth_plain();
-  return sized(fmax((double)x->growth.size, 1), INVERSE);
+  return sized(fmax((double)grown->growth.size, 1), INVERSE);
 }
 
 /* Division: constants scale, ordinary divisors away from 0 keep the growth, two large or small
@@ -128,8 +128,8 @@ static tl_growth divided(const tl_growth_case *c) {
 /* ---- sums ------------------------------------------------------------------------------------ */
 
 /* Returns true if this operand is large enough that a vanished other operand does not matter. */
-static bool hides(const tl_grown *x) {
-  return x->constant ? least_of(&x->range) >= noticeable : !x->growth.flags;
+static bool hides(const tl_grown *grown) {
+  return grown->constant ? least_of(&grown->range) >= noticeable : !grown->growth.flags;
 }
 
 /* Sums and selections have the growth of their largest operand; TINY is dropped where another
@@ -171,14 +171,14 @@ static tl_growth summed(const tl_growth_case *c, double share) {
 
 /* Power with a constant exponent; any other exponent may give anything. */
 static tl_growth raised(const tl_growth_case *c) {
-  const tl_grown *x = &c->in[0];
+  const tl_grown *grown = &c->in[0];
   const tl_grown *e = &c->in[1];
   double k = e->range.low;
   if (k != e->range.high)
     return sized((double)TL_GROWTH_ENDLESS, TINY);
-  tl_growth y = fabs(k) >= 2 ? square(x, fabs(k))
-                             : sized((double)x->growth.size * fabs(k),
-                                     x->growth.flags & ~(unsigned)(k < 1 ? TINY : 0));
+  tl_growth y = fabs(k) >= 2 ? square(grown, fabs(k))
+                             : sized((double)grown->growth.size * fabs(k),
+                                     grown->growth.flags & ~(unsigned)(k < 1 ? TINY : 0));
   if (k < 0) {
     tl_grown below = {y, tl_interval_unknown(), false};
     return one_over(&below, 0);
@@ -187,8 +187,8 @@ static tl_growth raised(const tl_growth_case *c) {
 }
 
 /* A root undoes a square: half the size, and no longer tiny. */
-static tl_growth root(const tl_grown *x) {
-  return sized((double)x->growth.size / 2, x->growth.flags & ~(unsigned)TINY);
+static tl_growth root(const tl_grown *grown) {
+  return sized((double)grown->growth.size / 2, grown->growth.flags & ~(unsigned)TINY);
 }
 
 /* Returns the largest size and all flags of the operands. */

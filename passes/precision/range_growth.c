@@ -80,24 +80,24 @@ bool tl_range_multiplies_itself(const tl_range_growth *g, tl_node_id n) {
  * it is only a limit, an infinity, or a softmax mask. */
 static tl_grown operand_of(const tl_range_growth *g, tl_node_id n, uint32_t i) {
   tl_value_id v = tl_operand(g->m, n, i);
-  tl_grown x = {tl_growth_plain(), tl_interval_unknown(), false};
+  tl_grown grown = {tl_growth_plain(), tl_interval_unknown(), false};
   tl_range_kind kind = (tl_range_kind)tl_range_op_of(g->m, n)->kind;
   if (!v)
-    return x;
-  x.range = g->values[v];
-  x.growth = g->growth[v];
-  x.constant = tl_value_constant(g->m, v) != NULL;
-  if (!x.constant)
-    return x;
-  x.growth = tl_growth_of_constant(&x.range);
+    return grown;
+  grown.range = g->values[v];
+  grown.growth = g->growth[v];
+  grown.constant = tl_value_constant(g->m, v) != NULL;
+  if (!grown.constant)
+    return grown;
+  grown.growth = tl_growth_of_constant(&grown.range);
   bool limits = kind == TL_RANGE_CLIP || kind == TL_RANGE_MIN || kind == TL_RANGE_MAX;
-  double most = tl_interval_magnitude(&x.range);
+  double most = tl_interval_magnitude(&grown.range);
   if (limits || most <= g->data_max || isinf(most)) /* infinities exist in every dtype */
-    return x;
-  bool low = x.range.high <= g->data_max && x.range.low <= -1e4;
+    return grown;
+  bool low = grown.range.high <= g->data_max && grown.range.low <= -1e4;
   if (!low || !tl_range_masks_softmax(g->m, n, i))
-    x.growth.flags = TL_GROWTH_BIG;
-  return x;
+    grown.growth.flags = TL_GROWTH_BIG;
+  return grown;
 }
 
 /* Collects the operands. For ops without a fixed number of operands (UNION, MIN, MAX and others)

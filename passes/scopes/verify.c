@@ -90,23 +90,23 @@ static void fill(trial *t, tl_host *h) {
   }
 }
 
-static bool fill_input(trial *x, uint32_t i, int64_t *dims) {
-  const tl_module *m = x->t->m;
-  tl_value_id v = x->t->cut->inputs[i];
+static bool fill_input(trial *run, uint32_t i, int64_t *dims) {
+  const tl_module *m = run->t->m;
+  tl_value_id v = run->t->cut->inputs[i];
   const tl_type *t = tl_type_get(m, tl_value_type(m, v));
   const tl_tensor *constant = tl_value_constant(m, v);
   for (int k = 0; k < t->rank; k++)
-    dims[k] = size_of(x, t->dims[k]);
+    dims[k] = size_of(run, t->dims[k]);
   if (constant) {
-    x->inputs[i] = tl_host_from_tensor(&x->heap, m, constant);
-    return x->inputs[i] || tell(x, "a weight takes more memory than there is");
+    run->inputs[i] = tl_host_from_tensor(&run->heap, m, constant);
+    return run->inputs[i] || tell(run, "a weight takes more memory than there is");
   }
   if (!tl_host_element_size((tl_dtype)t->dtype) || t->dtype == TL_DTYPE_STRING)
-    return tell(x, "inputs of this dtype cannot be random");
-  x->inputs[i] = tl_host_new(&x->heap, (tl_dtype)t->dtype, t->rank, dims);
-  if (!x->inputs[i])
-    return tell(x, "the inputs take more memory than there is");
-  fill(x, x->inputs[i]);
+    return tell(run, "inputs of this dtype cannot be random");
+  run->inputs[i] = tl_host_new(&run->heap, (tl_dtype)t->dtype, t->rank, dims);
+  if (!run->inputs[i])
+    return tell(run, "the inputs take more memory than there is");
+  fill(run, run->inputs[i]);
   return true;
 }
 
@@ -252,28 +252,28 @@ static tl_status try_samples(trial *t, bool *agree) {
 }
 
 tl_status tl_scope_try(const tl_scope_trial *t, bool *agree, tl_buf *why) {
-  trial x = {.t = t, .why = why};
+  trial run = {.t = t, .why = why};
   const char *cannot;
   tl_node_id where;
   *agree = false;
-  TL_TRY(tl_scope_body_make(t->m, t->cut, &x.scope, &cannot, &where));
-  if (!x.scope) {
+  TL_TRY(tl_scope_body_make(t->m, t->cut, &run.scope, &cannot, &where));
+  if (!run.scope) {
     tl_sv node = tl_node_where(t->m, where).node;
     tl_buf_printf(why, "`%.*s` %s", TL_SV_ARG(node), cannot);
     return TL_OK;
   }
   uint32_t in = t->cut->n_inputs, out = t->cut->n_outputs;
-  tl_host_heap_init(&x.heap, MEMORY_LIMIT);
-  tl_buf_init(&x.message);
-  x.inputs = calloc(in + 2u * out + 1u, sizeof(tl_host *));
-  x.left = x.inputs + in;
-  x.right = x.left + out;
-  x.dims = calloc((size_t)in * TL_MAX_RANK + 1, sizeof *x.dims);
-  tl_status status = x.inputs && x.dims ? try_samples(&x, agree) : tl_no_memory(t->m);
-  free(x.inputs);
-  free(x.dims);
-  tl_buf_release(&x.message);
-  tl_host_heap_release(&x.heap);
-  tl_module_destroy(x.scope);
+  tl_host_heap_init(&run.heap, MEMORY_LIMIT);
+  tl_buf_init(&run.message);
+  run.inputs = calloc(in + 2u * out + 1u, sizeof(tl_host *));
+  run.left = run.inputs + in;
+  run.right = run.left + out;
+  run.dims = calloc((size_t)in * TL_MAX_RANK + 1, sizeof *run.dims);
+  tl_status status = run.inputs && run.dims ? try_samples(&run, agree) : tl_no_memory(t->m);
+  free(run.inputs);
+  free(run.dims);
+  tl_buf_release(&run.message);
+  tl_host_heap_release(&run.heap);
+  tl_module_destroy(run.scope);
   return status;
 }

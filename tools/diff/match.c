@@ -29,8 +29,8 @@ void tl_pairs_nodes(tl_pairs *p, tl_node_id a, tl_node_id b) {
 }
 
 /* Returns a node's name of a kind in the module of its side, 0 without one. */
-static tl_symbol name_of(const matcher *x, int side, tl_node_id n, int kind) {
-  const tl_module *m = x->p->m[side];
+static tl_symbol name_of(const matcher *ctx, int side, tl_node_id n, int kind) {
+  const tl_module *m = ctx->p->m[side];
   if (kind == BY_NAME)
     return tl_node_get(m, n)->name;
   if (kind == BY_RESULT)
@@ -40,45 +40,46 @@ static tl_symbol name_of(const matcher *x, int side, tl_node_id n, int kind) {
   return s == TL_NO_SYMBOL ? 0 : s;
 }
 
-static void index_name(matcher *x, int side, int kind, tl_symbol name, uint32_t id) {
+static void index_name(matcher *ctx, int side, int kind, tl_symbol name, uint32_t id) {
   uint64_t key = tl_map_pair((uint32_t)kind, name);
-  if (name && !tl_map_set(&x->names[side], key, tl_map_find(&x->names[side], key, NULL) ? 0 : id))
-    x->p->failed = true;
+  if (name &&
+      !tl_map_set(&ctx->names[side], key, tl_map_find(&ctx->names[side], key, NULL) ? 0 : id))
+    ctx->p->failed = true;
 }
 
-static void index_graph(matcher *x, int side) {
-  const tl_module *m = x->p->m[side];
-  TL_FOR_NODES(m, x->g[side], n)
+static void index_graph(matcher *ctx, int side) {
+  const tl_module *m = ctx->p->m[side];
+  TL_FOR_NODES(m, ctx->g[side], n)
     for (int kind = BY_NAME; kind <= BY_TRACE; kind++)
-      index_name(x, side, kind, name_of(x, side, n, kind), n);
-  for (uint32_t i = 0; i < x->g[side]->constants.n; i++) {
-    tl_value_id v = x->g[side]->constants.at[i];
+      index_name(ctx, side, kind, name_of(ctx, side, n, kind), n);
+  for (uint32_t i = 0; i < ctx->g[side]->constants.n; i++) {
+    tl_value_id v = ctx->g[side]->constants.at[i];
     if (v)
-      index_name(x, side, BY_CONSTANT, tl_value_get(m, v)->name, v);
+      index_name(ctx, side, BY_CONSTANT, tl_value_get(m, v)->name, v);
   }
 }
 
 /* Returns what has a name of the other side, or 0. */
-static uint32_t find_text(const matcher *x, int side, int kind, tl_sv text) {
-  tl_symbol s = tl_symbol_find(&x->p->m[side]->symbols, text);
+static uint32_t find_text(const matcher *ctx, int side, int kind, tl_sv text) {
+  tl_symbol s = tl_symbol_find(&ctx->p->m[side]->symbols, text);
   uint32_t id = 0;
   if (s != TL_NO_SYMBOL && s != 0)
-    tl_map_find(&x->names[side], tl_map_pair((uint32_t)kind, s), &id);
+    tl_map_find(&ctx->names[side], tl_map_pair((uint32_t)kind, s), &id);
   return id;
 }
 
 /* ---- what graphs have beside nodes ----------------------------------------------------------- */
 
 /* Root graphs: by name, then in order. Names of inputs of bodies mean nothing outside. */
-static void match_inputs(matcher *x) {
-  tl_pairs *p = x->p;
-  const tl_u32_vec *a = &x->g[0]->inputs, *b = &x->g[1]->inputs;
+static void match_inputs(matcher *ctx) {
+  tl_pairs *p = ctx->p;
+  const tl_u32_vec *a = &ctx->g[0]->inputs, *b = &ctx->g[1]->inputs;
   tl_map names = {0};
   uint32_t k = 0;
-  for (uint32_t i = 0; i < b->n && x->g[1]->kind == TL_GRAPH_ROOT; i++)
+  for (uint32_t i = 0; i < b->n && ctx->g[1]->kind == TL_GRAPH_ROOT; i++)
     if (!tl_map_set(&names, tl_value_get(p->m[1], b->at[i])->name, b->at[i]))
       p->failed = true;
-  for (uint32_t i = 0; i < a->n && x->g[0]->kind == TL_GRAPH_ROOT; i++) {
+  for (uint32_t i = 0; i < a->n && ctx->g[0]->kind == TL_GRAPH_ROOT; i++) {
     tl_symbol s = tl_symbol_find(&p->m[1]->symbols, tl_value_name(p->m[0], a->at[i]));
     uint32_t v = 0;
     if (s != TL_NO_SYMBOL && tl_map_find(&names, s, &v))
@@ -95,22 +96,22 @@ static void match_inputs(matcher *x) {
   tl_map_release(&names);
 }
 
-static void match_constants(matcher *x) {
-  const tl_u32_vec *b = &x->g[1]->constants;
+static void match_constants(matcher *ctx) {
+  const tl_u32_vec *b = &ctx->g[1]->constants;
   for (uint32_t i = 0; i < b->n; i++)
     if (b->at[i])
-      tl_pairs_values(x->p, find_text(x, 0, BY_CONSTANT, tl_value_name(x->p->m[1], b->at[i])),
+      tl_pairs_values(ctx->p, find_text(ctx, 0, BY_CONSTANT, tl_value_name(ctx->p->m[1], b->at[i])),
                       b->at[i]);
 }
 
 /* ---- nodes by names -------------------------------------------------------------------------- */
 
 /* any_op: also nodes of different ops. */
-static void match_kind(matcher *x, int kind, bool any_op) {
-  tl_pairs *p = x->p;
-  TL_FOR_NODES(p->m[1], x->g[1], n) {
-    tl_symbol s = p->node[1][n] ? 0 : name_of(x, 1, n, kind);
-    tl_node_id a = s ? find_text(x, 0, kind, tl_sym(p->m[1], s)) : 0;
+static void match_kind(matcher *ctx, int kind, bool any_op) {
+  tl_pairs *p = ctx->p;
+  TL_FOR_NODES(p->m[1], ctx->g[1], n) {
+    tl_symbol s = p->node[1][n] ? 0 : name_of(ctx, 1, n, kind);
+    tl_node_id a = s ? find_text(ctx, 0, kind, tl_sym(p->m[1], s)) : 0;
     if (a && !p->node[0][a] && (any_op || tl_same_op(p, a, n)))
       tl_pairs_nodes(p, a, n);
   }
@@ -118,16 +119,16 @@ static void match_kind(matcher *x, int kind, bool any_op) {
 
 /* A node says what it was fused of: the last of these without a partner, whose results it most
  * likely has, becomes its partner. side: of the fused node. */
-static void match_origins(matcher *x, int side) {
-  tl_pairs *p = x->p;
+static void match_origins(matcher *ctx, int side) {
+  tl_pairs *p = ctx->p;
   tl_buf room;
   tl_buf_init(&room);
-  TL_FOR_NODES(p->m[side], x->g[side], n) {
+  TL_FOR_NODES(p->m[side], ctx->g[side], n) {
     tl_lexer at = tl_trace_start(tl_trace_get(p->m[side], n, TL_TRACE_NAMES));
     tl_node_id last = 0;
     tl_sv item;
     while (tl_trace_next(&at, &room, &item)) {
-      tl_node_id other = find_text(x, !side, BY_NAME, item);
+      tl_node_id other = find_text(ctx, !side, BY_NAME, item);
       if (!other)
         continue;
       p->into[!side][other] = n;
@@ -141,9 +142,9 @@ static void match_origins(matcher *x, int side) {
 }
 
 /* Constants that have the same place at two partners. */
-static void match_used_constants(matcher *x) {
-  tl_pairs *p = x->p;
-  TL_FOR_NODES(p->m[0], x->g[0], a) {
+static void match_used_constants(matcher *ctx) {
+  tl_pairs *p = ctx->p;
+  TL_FOR_NODES(p->m[0], ctx->g[0], a) {
     tl_node_id b = p->node[0][a];
     for (uint32_t i = 0; b && i < tl_node_get(p->m[0], a)->n_operands; i++) {
       tl_value_id v = tl_operand(p->m[0], a, i), w = tl_operand(p->m[1], b, i);
@@ -179,24 +180,24 @@ static void match_bodies(tl_pairs *p, tl_node_id a, tl_node_id b) {
 
 /* Bodies nest at most TL_MAX_BODY_DEPTH deep, which readers check. */
 static void match_graphs(tl_pairs *p, tl_graph_id a, tl_graph_id b) {
-  matcher x = {p, {tl_graph_get(p->m[0], a), tl_graph_get(p->m[1], b)}, {{0}}};
+  matcher ctx = {p, {tl_graph_get(p->m[0], a), tl_graph_get(p->m[1], b)}, {{0}}};
   p->graph[0][a] = b;
   p->graph[1][b] = a;
-  index_graph(&x, 0);
-  index_graph(&x, 1);
-  match_inputs(&x);
-  match_constants(&x);
+  index_graph(&ctx, 0);
+  index_graph(&ctx, 1);
+  match_inputs(&ctx);
+  match_constants(&ctx);
   for (int kind = BY_NAME; kind <= BY_TRACE; kind++)
-    match_kind(&x, kind, false);
-  tl_pairs_structure(p, x.g[0], x.g[1]);
-  match_kind(&x, BY_NAME, true);
-  match_kind(&x, BY_RESULT, true);
-  match_origins(&x, 1);
-  match_origins(&x, 0);
-  match_used_constants(&x);
-  tl_map_release(&x.names[0]);
-  tl_map_release(&x.names[1]);
-  TL_FOR_NODES(p->m[0], x.g[0], n)
+    match_kind(&ctx, kind, false);
+  tl_pairs_structure(p, ctx.g[0], ctx.g[1]);
+  match_kind(&ctx, BY_NAME, true);
+  match_kind(&ctx, BY_RESULT, true);
+  match_origins(&ctx, 1);
+  match_origins(&ctx, 0);
+  match_used_constants(&ctx);
+  tl_map_release(&ctx.names[0]);
+  tl_map_release(&ctx.names[1]);
+  TL_FOR_NODES(p->m[0], ctx.g[0], n)
     if (p->node[0][n])
       match_bodies(p, n, p->node[0][n]);
 }

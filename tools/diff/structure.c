@@ -26,40 +26,40 @@ typedef struct structure {
 /* ---- hashes ---------------------------------------------------------------------------------- */
 
 /* Returns the hash of what computes a node. */
-static uint64_t below(const structure *x, int side, tl_node_id n) {
-  const tl_module *m = x->p->m[side];
+static uint64_t below(const structure *s, int side, tl_node_id n) {
+  const tl_module *m = s->p->m[side];
   const tl_node *node = tl_node_get(m, n);
   if (node->n_results)
-    return x->p->hashes[side][node->results];
+    return s->p->hashes[side][node->results];
   uint64_t h = 3;
   for (uint32_t i = 0; i < node->n_operands; i++)
-    h = tl_hash_mix(h, x->p->hashes[side][tl_operand(m, n, i)]);
+    h = tl_hash_mix(h, s->p->hashes[side][tl_operand(m, n, i)]);
   return h;
 }
 
 /* Returns the hash of one use; sums of them do not depend on their order. */
-static uint64_t use_hash(const structure *x, int side, tl_use_id u, uint32_t result) {
-  const tl_module *m = x->p->m[side];
+static uint64_t use_hash(const structure *s, int side, tl_use_id u, uint32_t result) {
+  const tl_module *m = s->p->m[side];
   const tl_node *user = tl_node_get(m, tl_use_get(m, u)->user);
   uint64_t h = tl_hash_mix(result + 1u, u - user->operands);
-  if (user->graph != x->g[side]->id)
+  if (user->graph != s->g[side]->id)
     return h; /* in a body */
   return user->op == TL_OP_RETURN ? tl_hash_mix(h, 5)
-                                  : tl_hash_mix(h, x->p->above[side][tl_use_get(m, u)->user]);
+                                  : tl_hash_mix(h, s->p->above[side][tl_use_get(m, u)->user]);
 }
 
 /* Walks backwards, so that users come before what they use. The op of a node is part of the hash of
  * what is made of its operands. */
-static void hash_above(structure *x, int side) {
-  const tl_module *m = x->p->m[side];
-  for (tl_node_id n = x->g[side]->last; n; n = tl_node_get(m, n)->previous) {
+static void hash_above(structure *s, int side) {
+  const tl_module *m = s->p->m[side];
+  for (tl_node_id n = s->g[side]->last; n; n = tl_node_get(m, n)->previous) {
     const tl_node *node = tl_node_get(m, n);
     tl_sv name = tl_op_name(m, node->op);
     uint64_t h = tl_hash_bytes(name.p, name.n, node->n_results);
     for (uint32_t i = 0; i < node->n_results; i++)
       TL_FOR_USES(m, node->results + i, u)
-        h += use_hash(x, side, u, i);
-    x->p->above[side][n] = tl_hash_mix(h, node->n_operands);
+        h += use_hash(s, side, u, i);
+    s->p->above[side][n] = tl_hash_mix(h, node->n_operands);
   }
 }
 
@@ -93,11 +93,11 @@ static int compare_items(const void *a, const void *b) {
 }
 
 /* Lists the nodes without partners by class. */
-static bool list_classes(structure *x, int side, item_vec *v) {
+static bool list_classes(structure *s, int side, item_vec *v) {
   uint32_t place = 0;
-  TL_FOR_NODES(x->p->m[side], x->g[side], n) {
-    classed it = {x->p->class[side][n], place++, n};
-    if (!x->p->node[side][n] && !item_vec_push(v, it))
+  TL_FOR_NODES(s->p->m[side], s->g[side], n) {
+    classed it = {s->p->class[side][n], place++, n};
+    if (!s->p->node[side][n] && !item_vec_push(v, it))
       return false;
   }
   if (v->n)
@@ -131,8 +131,8 @@ static uint32_t shared_operands(const tl_pairs *p, tl_node_id a, tl_node_id b) {
 /* Returns the node of b that uses the partner of an operand of a at the same place, and shares most
  * operands with a. class: it must be of the class of a, else of the same op, or of one that it can
  * become. 0: none. */
-static tl_node_id beside(const structure *x, tl_node_id a, bool class) {
-  const tl_pairs *p = x->p;
+static tl_node_id beside(const structure *s, tl_node_id a, bool class) {
+  const tl_pairs *p = s->p;
   const tl_node *node = tl_node_get(p->m[0], a);
   tl_node_id best = 0;
   uint32_t most = 0;
@@ -144,9 +144,9 @@ static tl_node_id beside(const structure *x, tl_node_id a, bool class) {
          u = tl_use_get(p->m[1], u)->next, seen++) {
       tl_node_id b = tl_use_get(p->m[1], u)->user;
       const tl_node *other = tl_node_get(p->m[1], b);
-      if (p->node[1][b] || other->graph != x->g[1]->id || other->op == TL_OP_RETURN ||
+      if (p->node[1][b] || other->graph != s->g[1]->id || other->op == TL_OP_RETURN ||
           u - other->operands != i ||
-          !(class ? x->p->class[1][b] == x->p->class[0][a] : tl_kin_op(p, a, b)))
+          !(class ? s->p->class[1][b] == s->p->class[0][a] : tl_kin_op(p, a, b)))
         continue;
       uint32_t shared = shared_operands(p, a, b);
       if (shared > most) {
@@ -159,21 +159,21 @@ static tl_node_id beside(const structure *x, tl_node_id a, bool class) {
 }
 
 /* Pairs nodes of one class, in order: among several, one that uses the same first. */
-static void match_classes(structure *x) {
-  tl_pairs *p = x->p;
+static void match_classes(structure *s) {
+  tl_pairs *p = s->p;
   item_vec v = {0};
-  bool listed = list_classes(x, 1, &v);
+  bool listed = list_classes(s, 1, &v);
   uint32_t *next = calloc(v.n + 1u, sizeof *next);
   p->failed |= !listed || !next;
-  for (tl_node_id a = next ? x->g[0]->first : 0; a; a = tl_node_get(p->m[0], a)->next) {
-    uint32_t first = p->node[0][a] ? v.n : first_of_class(&v, x->p->class[0][a]);
-    if (first == v.n || v.at[first].hash != x->p->class[0][a])
+  for (tl_node_id a = next ? s->g[0]->first : 0; a; a = tl_node_get(p->m[0], a)->next) {
+    uint32_t first = p->node[0][a] ? v.n : first_of_class(&v, s->p->class[0][a]);
+    if (first == v.n || v.at[first].hash != s->p->class[0][a])
       continue;
-    tl_node_id b = beside(x, a, true);
+    tl_node_id b = beside(s, a, true);
     uint32_t k = first + next[first];
-    while (!b && k < v.n && v.at[k].hash == x->p->class[0][a] && p->node[1][v.at[k].n])
+    while (!b && k < v.n && v.at[k].hash == s->p->class[0][a] && p->node[1][v.at[k].n])
       k++;
-    if (!b && k < v.n && v.at[k].hash == x->p->class[0][a])
+    if (!b && k < v.n && v.at[k].hash == s->p->class[0][a])
       b = v.at[k].n;
     next[first] = k - first;
     if (b && tl_same_op(p, a, b))
@@ -185,36 +185,36 @@ static void match_classes(structure *x) {
 
 /* ---- neighbours ------------------------------------------------------------------------------ */
 
-static void match_forward(structure *x) {
-  tl_pairs *p = x->p;
-  TL_FOR_NODES(p->m[0], x->g[0], a) {
-    tl_node_id b = p->node[0][a] ? 0 : beside(x, a, false);
+static void match_forward(structure *s) {
+  tl_pairs *p = s->p;
+  TL_FOR_NODES(p->m[0], s->g[0], a) {
+    tl_node_id b = p->node[0][a] ? 0 : beside(s, a, false);
     if (b)
       tl_pairs_nodes(p, a, b);
   }
 }
 
 /* Returns the node that makes operand i of b, if it may be the partner of a. */
-static tl_node_id maker(const structure *x, tl_node_id a, tl_node_id b, uint32_t i) {
-  const tl_pairs *p = x->p;
+static tl_node_id maker(const structure *s, tl_node_id a, tl_node_id b, uint32_t i) {
+  const tl_pairs *p = s->p;
   tl_value_id w = b ? tl_operand(p->m[1], b, i) : 0;
   tl_node_id n = w ? tl_value_producer(p->m[1], w) : 0;
-  return n && !p->node[1][n] && tl_node_get(p->m[1], n)->graph == x->g[1]->id && tl_kin_op(p, a, n)
+  return n && !p->node[1][n] && tl_node_get(p->m[1], n)->graph == s->g[1]->id && tl_kin_op(p, a, n)
              ? n
              : 0;
 }
 
 /* Returns the node of b whose result a partner of a user of a uses at the same place. */
-static tl_node_id behind(const structure *x, tl_node_id a) {
-  const tl_pairs *p = x->p;
+static tl_node_id behind(const structure *s, tl_node_id a) {
+  const tl_pairs *p = s->p;
   const tl_node *node = tl_node_get(p->m[0], a);
   for (uint32_t r = 0; r < node->n_results && r < NEAR; r++) {
     uint32_t seen = 0;
     for (tl_use_id u = tl_value_get(p->m[0], node->results + r)->first_use; u && seen < NEAR;
          u = tl_use_get(p->m[0], u)->next, seen++) {
       tl_node_id user = tl_use_get(p->m[0], u)->user;
-      bool returns = user == x->g[0]->ret;
-      tl_node_id b = maker(x, a, returns ? x->g[1]->ret : p->node[0][user],
+      bool returns = user == s->g[0]->ret;
+      tl_node_id b = maker(s, a, returns ? s->g[1]->ret : p->node[0][user],
                            u - tl_node_get(p->m[0], user)->operands);
       if (b)
         return b;
@@ -223,10 +223,10 @@ static tl_node_id behind(const structure *x, tl_node_id a) {
   return 0;
 }
 
-static void match_backward(structure *x) {
-  tl_pairs *p = x->p;
-  for (tl_node_id a = x->g[0]->last; a; a = tl_node_get(p->m[0], a)->previous) {
-    tl_node_id b = p->node[0][a] ? 0 : behind(x, a);
+static void match_backward(structure *s) {
+  tl_pairs *p = s->p;
+  for (tl_node_id a = s->g[0]->last; a; a = tl_node_get(p->m[0], a)->previous) {
+    tl_node_id b = p->node[0][a] ? 0 : behind(s, a);
     if (b)
       tl_pairs_nodes(p, a, b);
   }
@@ -249,17 +249,17 @@ static void classify(structure *x, bool above) {
 }
 
 void tl_pairs_structure(tl_pairs *p, const tl_graph *a, const tl_graph *b) {
-  structure x = {.p = p, .g = {a, b}};
+  structure s = {.p = p, .g = {a, b}};
   if (!has_lonely(p, 0, a) || !has_lonely(p, 1, b))
     return;
-  if (open(&x)) {
-    classify(&x, true);
-    match_classes(&x);
-    classify(&x, false);
-    match_classes(&x);
-    match_forward(&x);
-    match_backward(&x);
-    match_forward(&x);
+  if (open(&s)) {
+    classify(&s, true);
+    match_classes(&s);
+    classify(&s, false);
+    match_classes(&s);
+    match_forward(&s);
+    match_backward(&s);
+    match_forward(&s);
   } else {
     p->failed = true;
   }

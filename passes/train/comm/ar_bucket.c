@@ -34,21 +34,21 @@ typedef struct bucketing {
 
 /* Joins n members to one AllReduce and returns it; TL_NO_NODE after a failure, which is
  * reported. */
-static tl_node_id make_bucket(bucketing *x, uint32_t first, uint32_t n) {
+static tl_node_id make_bucket(bucketing *buckets, uint32_t first, uint32_t n) {
   for (uint32_t i = 0; i < n; i++)
-    x->nodes[i] = x->set.at[first + i].node;
+    buckets->nodes[i] = buckets->set.at[first + i].node;
   if (n == 1)
-    return x->nodes[0];
-  tl_node_id made = tl_bucket_fuse(x->m, x->nodes, n, x->concat);
+    return buckets->nodes[0];
+  tl_node_id made = tl_bucket_fuse(buckets->m, buckets->nodes, n, buckets->concat);
   if (made)
-    tl_pass_remark(x->p, x->m, made, true, "%u AllReduces are one", n);
+    tl_pass_remark(buckets->p, buckets->m, made, true, "%u AllReduces are one", n);
   return made;
 }
 
 /* Records the place of a collective among those of its group, for tl_comm_line_up. */
-static void note_place(bucketing *x, tl_node_id n, double ready, uint64_t order) {
-  const tl_attr *group = tl_node_attr(x->m, n, TL_SYM_group);
-  x->places[x->n_places++] =
+static void note_place(bucketing *buckets, tl_node_id n, double ready, uint64_t order) {
+  const tl_attr *group = tl_node_attr(buckets->m, n, TL_SYM_group);
+  buckets->places[buckets->n_places++] =
       (tl_comm_place){.node = n,
                       .group = group && group->kind == TL_ATTR_STRING ? group->u.s : TL_NO_SYMBOL,
                       .ready = ready,
@@ -57,46 +57,49 @@ static void note_place(bucketing *x, tl_node_id n, double ready, uint64_t order)
 
 /* Makes the buckets of one key with n members. If every tensor is a bucket of its own, no control
  * edges are needed: the stream of the group keeps the order. */
-static tl_status make_key(bucketing *x, uint32_t first, uint32_t n) {
+static tl_status make_key(bucketing *buckets, uint32_t first, uint32_t n) {
   bool joins = false;
   double ready = 0;
   tl_node_id last = TL_NO_NODE;
   for (uint32_t i = first, size; i < first + n; i += size) {
-    size = tl_bucket_length(&x->set, i);
+    size = tl_bucket_length(&buckets->set, i);
     joins = joins || size > 1;
   }
   for (uint32_t i = first, size; i < first + n; i += size) {
-    size = tl_bucket_length(&x->set, i);
-    tl_node_id made = make_bucket(x, i, size);
+    size = tl_bucket_length(&buckets->set, i);
+    tl_node_id made = make_bucket(buckets, i, size);
     if (!made)
       return TL_NO_MEMORY;                  /* reported */
     for (uint32_t k = i; k < i + size; k++) /* what is sent later counts as ready later */
-      ready = x->set.at[k].ready > ready ? x->set.at[k].ready : ready;
-    note_place(x, made, ready, x->set.at[i + size - 1].order);
-    if (!tl_node_put_mark(x->m, made, TL_MARK_FUSED) ||
-        (last && joins && !tl_control_add(x->m, last, made, TL_CONTROL_COMM_ORDER)))
-      return tl_no_memory(x->m);
+      ready = buckets->set.at[k].ready > ready ? buckets->set.at[k].ready : ready;
+    note_place(buckets, made, ready, buckets->set.at[i + size - 1].order);
+    if (!tl_node_put_mark(buckets->m, made, TL_MARK_FUSED) ||
+        (last && joins && !tl_control_add(buckets->m, last, made, TL_CONTROL_COMM_ORDER)))
+      return tl_no_memory(buckets->m);
     last = made;
   }
   return TL_OK;
 }
 
 /* Makes the buckets of all keys, then puts all collectives of the graph in order. */
-static tl_status make_all(bucketing *x) {
-  x->nodes = tl_arena_calloc(x->p->scratch, (size_t)x->set.n + 1, sizeof *x->nodes);
-  x->places =
-      tl_arena_calloc(x->p->scratch, (size_t)x->set.n + x->set.n_others + 1, sizeof *x->places);
-  if (!x->nodes || !x->places)
-    return tl_no_memory(x->m);
-  for (uint32_t i = 0, n; i < x->set.n; i += n) {
-    for (n = 1; i + n < x->set.n && x->set.at[i + n].key == x->set.at[i].key;)
+static tl_status make_all(bucketing *buckets) {
+  buckets->nodes =
+      tl_arena_calloc(buckets->p->scratch, (size_t)buckets->set.n + 1, sizeof *buckets->nodes);
+  buckets->places = tl_arena_calloc(buckets->p->scratch,
+                                    (size_t)buckets->set.n + buckets->set.n_others + 1,
+                                    sizeof *buckets->places);
+  if (!buckets->nodes || !buckets->places)
+    return tl_no_memory(buckets->m);
+  for (uint32_t i = 0, n; i < buckets->set.n; i += n) {
+    for (n = 1; i + n < buckets->set.n && buckets->set.at[i + n].key == buckets->set.at[i].key;)
       n++;
-    TL_TRY(make_key(x, i, n));
+    TL_TRY(make_key(buckets, i, n));
   }
-  for (uint32_t i = 0; i < x->set.n_others; i++)
-    note_place(x, x->set.others[i].node, x->set.others[i].ready, x->set.others[i].order);
-  TL_TRY(tl_graph_sort(x->m, tl_module_main(x->m)->id));
-  return tl_comm_line_up(x->m, x->places, x->n_places);
+  for (uint32_t i = 0; i < buckets->set.n_others; i++)
+    note_place(buckets, buckets->set.others[i].node, buckets->set.others[i].ready,
+               buckets->set.others[i].order);
+  TL_TRY(tl_graph_sort(buckets->m, tl_module_main(buckets->m)->id));
+  return tl_comm_line_up(buckets->m, buckets->places, buckets->n_places);
 }
 
 /* ---- what a step takes with other buckets ---------------------------------------------------- */
@@ -132,15 +135,15 @@ static bool is_allowed(const tl_train_config *c, const tl_bucket_set *s) {
 }
 
 /* Makes the buckets of t in a fork of the module, runs the passes that follow, and sets t->us. */
-static tl_status run_trial(const bucketing *x, tl_module *fork, trial *t) {
-  tl_pass quiet = *x->p;
-  bucketing y = {.p = &quiet, .m = fork, .concat = x->concat, .set = t->set};
+static tl_status run_trial(const bucketing *buckets, tl_module *fork, trial *t) {
+  tl_pass quiet = *buckets->p;
+  bucketing y = {.p = &quiet, .m = fork, .concat = buckets->concat, .set = t->set};
   tl_step_record steps;
   quiet.remark = NULL;
   tl_step_record_init(&steps);
   tl_status status = make_all(&y);
   if (status == TL_OK)
-    status = x->p->rest(x->p, fork, &steps);
+    status = buckets->p->rest(buckets->p, fork, &steps);
   t->us = status == TL_OK && steps.n ? steps.stages[steps.n - 1].report.step : INFINITY;
   tl_step_record_release(&steps);
   return status == TL_NO_MEMORY ? status : TL_OK;
@@ -149,58 +152,58 @@ static tl_status run_trial(const bucketing *x, tl_module *fork, trial *t) {
 /* Tries the buckets of one strategy and keeps the shorter step in *best, which holds the planned
  * buckets or the best so far. TL_BUCKETS_AUTO tries the planned buckets themselves. A gain below
  * 1e-9 is rounding and does not count. */
-static tl_status try_strategy(const bucketing *x, tl_train_info *info, tl_bucket_strategy how,
+static tl_status try_strategy(const bucketing *buckets, tl_train_info *info, tl_bucket_strategy how,
                               trial *best) {
-  tl_diag silent = {.lacks = x->m->diag->lacks};
+  tl_diag silent = {.lacks = buckets->m->diag->lacks};
   trial t = {.set = best->set, .us = INFINITY};
-  tl_module *fork = tl_module_fork(x->m, &silent);
-  tl_status status = fork ? tl_step_state_copy(fork, x->m) : TL_NO_MEMORY;
+  tl_module *fork = tl_module_fork(buckets->m, &silent);
+  tl_status status = fork ? tl_step_state_copy(fork, buckets->m) : TL_NO_MEMORY;
   if (status == TL_OK && how != TL_BUCKETS_AUTO)
-    status = tl_bucket_plan_make(x->p, fork, info, how, &t.set);
+    status = tl_bucket_plan_make(buckets->p, fork, info, how, &t.set);
   bool other = status == TL_OK && (how == TL_BUCKETS_AUTO ||
                                    (t.set.n == best->set.n && !same_buckets(&t.set, &best->set) &&
-                                    is_allowed(x->p->options->train, &t.set)));
+                                    is_allowed(buckets->p->options->train, &t.set)));
   if (other)
-    status = run_trial(x, fork, &t);
+    status = run_trial(buckets, fork, &t);
   if (other && status == TL_OK && (how == TL_BUCKETS_AUTO || t.us < best->us * (1 - 1e-9)))
     *best = t;
   tl_module_destroy(fork);
-  return status == TL_NO_MEMORY ? tl_no_memory(x->m) : TL_OK;
+  return status == TL_NO_MEMORY ? tl_no_memory(buckets->m) : TL_OK;
 }
 
 /* Replaces the planned buckets by those of a simpler strategy if the step takes less time with
  * them. The plan relies on the cost of nodes as they are now, before later passes change them. */
-static tl_status choose(bucketing *x, tl_train_info *info) {
+static tl_status choose(bucketing *buckets, tl_train_info *info) {
   static const tl_bucket_strategy others[] = {TL_BUCKETS_SINGLE, TL_BUCKETS_DEFAULT,
                                               TL_BUCKETS_NONE};
-  trial best = {.set = x->set};
-  TL_TRY(try_strategy(x, info, TL_BUCKETS_AUTO, &best));
+  trial best = {.set = buckets->set};
+  TL_TRY(try_strategy(buckets, info, TL_BUCKETS_AUTO, &best));
   for (size_t i = 0; best.us < INFINITY && i < sizeof others / sizeof *others; i++)
-    TL_TRY(try_strategy(x, info, others[i], &best));
-  x->set = best.set;
+    TL_TRY(try_strategy(buckets, info, others[i], &best));
+  buckets->set = best.set;
   return TL_OK;
 }
 
 /* Returns true if the search is worth its time: in a large step launches cost little beside
  * transfer, and each trial runs all remaining passes. */
-static bool may_choose(const bucketing *x) {
+static bool may_choose(const bucketing *buckets) {
   enum { MOST_NODES = 10000 };
-  const tl_train_config *c = x->p->options->train;
-  return c->buckets == TL_BUCKETS_AUTO && c->hw_preset && x->set.n > 1 && x->p->rest &&
-         tl_module_count_nodes(x->m) <= MOST_NODES;
+  const tl_train_config *c = buckets->p->options->train;
+  return c->buckets == TL_BUCKETS_AUTO && c->hw_preset && buckets->set.n > 1 && buckets->p->rest &&
+         tl_module_count_nodes(buckets->m) <= MOST_NODES;
 }
 
 tl_status tl_pass_ar_bucket(tl_pass *p, tl_module *m) {
   const tl_train_config *c = p->options->train;
-  bucketing x = {.p = p, .m = m};
+  bucketing buckets = {.p = p, .m = m};
   tl_train_info t;
   if (!tl_train_is_on(p->options))
     return TL_OK;
-  x.concat = c->bucket_lowering == TL_BUCKET_CONCAT;
+  buckets.concat = c->bucket_lowering == TL_BUCKET_CONCAT;
   TL_TRY(tl_train_detect(m, p->scratch, &t));
-  TL_TRY(tl_bucket_plan_make(p, m, &t, c->buckets, &x.set));
-  if ((!x.set.n && (!x.set.n_others || x.set.fused)) || !tl_pass_may_rewrite(p))
+  TL_TRY(tl_bucket_plan_make(p, m, &t, c->buckets, &buckets.set));
+  if ((!buckets.set.n && (!buckets.set.n_others || buckets.set.fused)) || !tl_pass_may_rewrite(p))
     return TL_OK; /* what has been through here is in order */
-  TL_TRY(may_choose(&x) ? choose(&x, &t) : TL_OK);
-  return make_all(&x);
+  TL_TRY(may_choose(&buckets) ? choose(&buckets, &t) : TL_OK);
+  return make_all(&buckets);
 }

@@ -62,30 +62,30 @@ uint32_t tl_init_graph_states(const tl_module *m, const tl_train_config *c) {
 /* ---- what stays ------------------------------------------------------------------------------ */
 
 /* Returns "w" for "r0/w" if ranks stand side by side. */
-static tl_symbol plain_name(starting *x, tl_symbol name, bool of_ranks) {
-  tl_sv text = tl_sym(x->m, name);
-  return of_ranks ? tl_module_intern(x->m, (tl_sv){text.p + 3, text.n - 3}) : name;
+static tl_symbol plain_name(starting *start, tl_symbol name, bool of_ranks) {
+  tl_sv text = tl_sym(start->m, name);
+  return of_ranks ? tl_module_intern(start->m, (tl_sv){text.p + 3, text.n - 3}) : name;
 }
 
 /* Lists the states to broadcast and restores plain names of inputs. */
-static tl_status find_states(starting *x, tl_pass *p) {
-  tl_module *m = x->m;
-  bool of_ranks = is_of_ranks(m, x->comm.c);
-  uint32_t n = n_states_of_a_rank(m, x->comm.c);
-  x->at = tl_arena_calloc(p->scratch, n + 1u, sizeof *x->at);
-  if (!x->at)
-    return tl_no_memory(x->m);
+static tl_status find_states(starting *start, tl_pass *p) {
+  tl_module *m = start->m;
+  bool of_ranks = is_of_ranks(m, start->comm.c);
+  uint32_t n = n_states_of_a_rank(m, start->comm.c);
+  start->at = tl_arena_calloc(p->scratch, n + 1u, sizeof *start->at);
+  if (!start->at)
+    return tl_no_memory(start->m);
   for (uint32_t i = 0; i < n; i++) {
     const tl_state *s = &m->states.at[i];
-    if (!is_kept(s, x->comm.c))
+    if (!is_kept(s, start->comm.c))
       continue;
     tl_value *input = tl_value_get(m, s->input);
-    tl_symbol in = plain_name(x, input->name, of_ranks);
-    tl_symbol out = plain_name(x, tl_value_get(m, s->output)->name, of_ranks);
+    tl_symbol in = plain_name(start, input->name, of_ranks);
+    tl_symbol out = plain_name(start, tl_value_get(m, s->output)->name, of_ranks);
     if (in == TL_NO_SYMBOL || out == TL_NO_SYMBOL)
-      return tl_no_memory(x->m);
+      return tl_no_memory(start->m);
     input->name = in;
-    x->at[x->n++] = (kept){s->input, out, s->parameter};
+    start->at[start->n++] = (kept){s->input, out, s->parameter};
   }
   return TL_OK;
 }
@@ -103,37 +103,37 @@ static void erase_nodes(tl_module *m, const tl_graph *g) {
       tl_graph_erase_constant(m, g->constants.at[i]);
 }
 
-static tl_status erase_inputs(starting *x, tl_pass *p) {
-  bool *stays = tl_arena_calloc(p->scratch, tl_module_value_end(x->m), sizeof *stays);
+static tl_status erase_inputs(starting *start, tl_pass *p) {
+  bool *stays = tl_arena_calloc(p->scratch, tl_module_value_end(start->m), sizeof *stays);
   if (!stays)
-    return tl_no_memory(x->m);
-  for (uint32_t i = 0; i < x->n; i++)
-    stays[x->at[i].input] = true;
-  for (uint32_t i = x->g->inputs.n; i-- > 0;)
-    if (!stays[x->g->inputs.at[i]])
-      tl_graph_erase_input(x->m, x->g->inputs.at[i]);
+    return tl_no_memory(start->m);
+  for (uint32_t i = 0; i < start->n; i++)
+    stays[start->at[i].input] = true;
+  for (uint32_t i = start->g->inputs.n; i-- > 0;)
+    if (!stays[start->g->inputs.at[i]])
+      tl_graph_erase_input(start->m, start->g->inputs.at[i]);
   return TL_OK;
 }
 
 /* Erases everything of the step but the inputs of kept states. */
-static tl_status erase_step(starting *x, tl_pass *p) {
-  tl_module *m = x->m;
-  TL_TRY(tl_graph_set_outputs(m, x->g->id, NULL, 0));
+static tl_status erase_step(starting *start, tl_pass *p) {
+  tl_module *m = start->m;
+  TL_TRY(tl_graph_set_outputs(m, start->g->id, NULL, 0));
   m->states.n = m->gradients.n = m->substitutes.n = m->sizes.n = 0;
   m->loss = m->seed = TL_NO_VALUE;
   tl_step_state_edit(m)->declared = NULL;
   m->form = TL_FORM_CANONICAL;
   tl_module_drop_definitions(m);
-  erase_nodes(m, x->g);
-  return erase_inputs(x, p);
+  erase_nodes(m, start->g);
+  return erase_inputs(start, p);
 }
 
 /* ---- what comes ------------------------------------------------------------------------------ */
 
 /* Returns the dtype in which a state travels: HCCL moves integers, f16, f32 and f64; bf16 and bool
  * go as a dtype that holds them exactly. */
-static tl_status carrier_of(starting *x, const kept *s, tl_dtype *out) {
-  const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, s->input));
+static tl_status carrier_of(starting *start, const kept *s, tl_dtype *out) {
+  const tl_type *t = tl_type_get(start->m, tl_value_type(start->m, s->input));
   *out = (tl_dtype)t->dtype;
   if (t->kind == TL_KIND_TENSOR && *out == TL_DTYPE_BF16)
     *out = TL_DTYPE_F32;
@@ -144,22 +144,22 @@ static tl_status carrier_of(starting *x, const kept *s, tl_dtype *out) {
                   (tl_dtype_is_integer(*out) && tl_dtype_get(*out)->bits >= 8));
   if (travels)
     return TL_OK;
-  return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-INIT-TYPE",
-                      TL_AT_NODE(x->m->path, tl_value_name(x->m, s->input)),
+  return tl_fail_code(start->m->diag, TL_UNSUPPORTED, "E-INIT-TYPE",
+                      TL_AT_NODE(start->m->path, tl_value_name(start->m, s->input)),
                       "this state cannot be broadcast, because it is not a numeric tensor\vset "
                       "--broadcast-states=0 and give it the same start value on all ranks");
 }
 
 /* Makes the broadcast of one state, with casts to and from the dtype in which it travels. */
-static tl_status broadcast(starting *x, const kept *s, tl_value_id *out) {
+static tl_status broadcast(starting *start, const kept *s, tl_value_id *out) {
   static const tl_collective_spec spec = {
       .op = TL_OP_npu_hcom_HcomBroadcast, .fusion = 2, .fusion_id = 0};
-  tl_module *m = x->m;
+  tl_module *m = start->m;
   tl_sv name = tl_value_name(m, s->input);
-  tl_maker k = {.m = m, .graph = x->g->id, .base = tl_value_get(m, s->input)->name};
+  tl_maker k = {.m = m, .graph = start->g->id, .base = tl_value_get(m, s->input)->name};
   tl_dtype carrier;
-  TL_TRY(carrier_of(x, s, &carrier));
-  tl_value_id v = tl_comm_make(&x->comm, &k, &spec, tl_make_as(&k, s->input, carrier), name);
+  TL_TRY(carrier_of(start, s, &carrier));
+  tl_value_id v = tl_comm_make(&start->comm, &k, &spec, tl_make_as(&k, s->input, carrier), name);
   v = tl_make_as(&k, v, tl_type_dtype(m, tl_value_type(m, s->input)));
   TL_TRY(tl_maker_status(&k));
   tl_value_set_name(m, v, s->out);
@@ -168,44 +168,45 @@ static tl_status broadcast(starting *x, const kept *s, tl_value_id *out) {
 }
 
 /* Gives outputs distinct names: two states that had one next value now have an output each. */
-static tl_status name_apart(starting *x) {
+static tl_status name_apart(starting *start) {
   tl_map seen = {0};
   bool ok = true;
-  for (uint32_t i = 0; i < x->n && ok; i++)
-    ok = tl_map_set(&seen, tl_value_get(x->m, x->at[i].input)->name, 1);
-  for (uint32_t i = 0; i < x->n && ok; i++) {
-    if (tl_map_find(&seen, x->at[i].out, NULL))
-      x->at[i].out = tl_module_fresh_name(x->m, tl_sym(x->m, x->at[i].out));
-    ok = x->at[i].out != TL_NO_SYMBOL && tl_map_set(&seen, x->at[i].out, 1);
+  for (uint32_t i = 0; i < start->n && ok; i++)
+    ok = tl_map_set(&seen, tl_value_get(start->m, start->at[i].input)->name, 1);
+  for (uint32_t i = 0; i < start->n && ok; i++) {
+    if (tl_map_find(&seen, start->at[i].out, NULL))
+      start->at[i].out = tl_module_fresh_name(start->m, tl_sym(start->m, start->at[i].out));
+    ok = start->at[i].out != TL_NO_SYMBOL && tl_map_set(&seen, start->at[i].out, 1);
   }
   tl_map_release(&seen);
-  return ok ? TL_OK : tl_no_memory(x->m);
+  return ok ? TL_OK : tl_no_memory(start->m);
 }
 
-static tl_status make(starting *x, tl_pass *p) {
-  tl_value_id *outputs = tl_arena_calloc(p->scratch, x->n + 1u, sizeof *outputs);
+static tl_status make(starting *start, tl_pass *p) {
+  tl_value_id *outputs = tl_arena_calloc(p->scratch, start->n + 1u, sizeof *outputs);
   if (!outputs)
-    return tl_no_memory(x->m);
-  TL_TRY(name_apart(x));
-  for (uint32_t i = 0; i < x->n; i++) {
-    TL_TRY(broadcast(x, &x->at[i], &outputs[i]));
-    tl_state s = {.input = x->at[i].input, .output = outputs[i], .parameter = x->at[i].parameter};
-    if (!tl_state_vec_push(&x->m->states, s))
-      return tl_no_memory(x->m);
+    return tl_no_memory(start->m);
+  TL_TRY(name_apart(start));
+  for (uint32_t i = 0; i < start->n; i++) {
+    TL_TRY(broadcast(start, &start->at[i], &outputs[i]));
+    tl_state s = {
+        .input = start->at[i].input, .output = outputs[i], .parameter = start->at[i].parameter};
+    if (!tl_state_vec_push(&start->m->states, s))
+      return tl_no_memory(start->m);
   }
-  return tl_graph_set_outputs(x->m, x->g->id, outputs, x->n);
+  return tl_graph_set_outputs(start->m, start->g->id, outputs, start->n);
 }
 
 tl_status tl_pass_init_graph(tl_pass *p, tl_module *m) {
   const tl_train_config *c = p->options->train;
-  starting x = {.m = m, .g = tl_module_main(m), .comm = {.pass = p, .m = m, .c = c}};
+  starting start = {.m = m, .g = tl_module_main(m), .comm = {.pass = p, .m = m, .c = c}};
   if (!tl_train_is_on(p->options) || tl_comm_is_init_graph(m) || !tl_pass_may_rewrite(p))
     return TL_OK;
   TL_TRY(tl_comm_check(m->diag, TL_AT_FILE(m->path), c));
-  TL_TRY(find_states(&x, p));
-  if (!x.n)
+  TL_TRY(find_states(&start, p));
+  if (!start.n)
     return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-NONE", TL_AT_FILE(m->path),
                         "no parameter is a state, so there is nothing to broadcast");
-  TL_TRY(erase_step(&x, p));
-  return make(&x, p);
+  TL_TRY(erase_step(&start, p));
+  return make(&start, p);
 }

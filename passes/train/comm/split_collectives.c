@@ -25,21 +25,22 @@ static bool is_all_reduce(const tl_module *m, tl_node_id n) {
 }
 
 /* Finds the first free fusion id: ids that the model has given stay as they are. */
-static void find_ids(splitting *x, const tl_graph *g) {
-  TL_FOR_NODES(x->m, g, n) {
-    int64_t id = is_all_reduce(x->m, n) ? tl_node_attr_int(x->m, n, TL_SYM_fusion_id, -1) : -1;
-    x->next_id = id >= x->next_id ? id + 1 : x->next_id;
+static void find_ids(splitting *split, const tl_graph *g) {
+  TL_FOR_NODES(split->m, g, n) {
+    int64_t id = is_all_reduce(split->m, n) ? tl_node_attr_int(split->m, n, TL_SYM_fusion_id, -1)
+                                            : -1;
+    split->next_id = id >= split->next_id ? id + 1 : split->next_id;
   }
 }
 
-static tl_status set_id(splitting *x, tl_node_id n, int64_t id) {
-  TL_TRY(tl_node_set_attr(x->m, n, tl_attr_int(TL_SYM_fusion, 2)));
-  return tl_node_set_attr(x->m, n, tl_attr_int(TL_SYM_fusion_id, id));
+static tl_status set_id(splitting *split, tl_node_id n, int64_t id) {
+  TL_TRY(tl_node_set_attr(split->m, n, tl_attr_int(TL_SYM_fusion, 2)));
+  return tl_node_set_attr(split->m, n, tl_attr_int(TL_SYM_fusion_id, id));
 }
 
 /* Makes the node of tensor i; the first one keeps the name of the bucket's node. */
-static tl_node_id make_part(splitting *x, tl_maker *k, tl_node_id n, uint32_t i) {
-  tl_module *m = x->m;
+static tl_node_id make_part(splitting *split, tl_maker *k, tl_node_id n, uint32_t i) {
+  tl_module *m = split->m;
   const tl_node *node = tl_node_get(m, n);
   tl_value_id v = tl_operand(m, n, i), old = tl_result(m, n, i);
   tl_symbol name = tl_value_get(m, old)->name;
@@ -118,16 +119,16 @@ static tl_status visit(splitting *x, tl_node_id n) {
 
 /* Visits every graph: a loop of steps has its collectives in the body. */
 tl_status tl_pass_split_collectives(tl_pass *p, tl_module *m) {
-  splitting x = {.p = p, .m = m};
+  splitting split = {.p = p, .m = m};
   for (uint32_t i = 0; i < m->graphs.n; i++)
     if (!m->graphs.at[i]->erased)
-      find_ids(&x, m->graphs.at[i]);
+      find_ids(&split, m->graphs.at[i]);
   for (uint32_t i = 0; i < m->graphs.n; i++) {
     if (m->graphs.at[i]->erased)
       continue;
     TL_FOR_NODES(m, m->graphs.at[i], n)
       if (is_all_reduce(m, n))
-        TL_TRY(visit(&x, n));
+        TL_TRY(visit(&split, n));
   }
   return TL_OK;
 }

@@ -14,48 +14,48 @@ typedef struct names {
   uint32_t n;
 } names;
 
-static void note(names *x, tl_value_id v) {
-  tl_symbol s = v ? tl_value_get(x->m, v)->name : 0;
-  if (s && s < x->n)
-    x->values[s] = v;
+static void note(names *ctx, tl_value_id v) {
+  tl_symbol s = v ? tl_value_get(ctx->m, v)->name : 0;
+  if (s && s < ctx->n)
+    ctx->values[s] = v;
 }
 
-static tl_status open_names(names *x, tl_module *m) {
+static tl_status open_names(names *ctx, tl_module *m) {
   const tl_graph *g = tl_module_main(m);
-  *x = (names){.m = m, .n = m->symbols.n};
-  x->values = calloc((size_t)x->n + 1, sizeof *x->values);
-  if (!x->values)
+  *ctx = (names){.m = m, .n = m->symbols.n};
+  ctx->values = calloc((size_t)ctx->n + 1, sizeof *ctx->values);
+  if (!ctx->values)
     return tl_no_memory(m);
   for (uint32_t i = 0; i < g->inputs.n; i++)
-    note(x, g->inputs.at[i]);
+    note(ctx, g->inputs.at[i]);
   for (uint32_t i = 0; i < g->constants.n; i++)
-    note(x, g->constants.at[i]);
+    note(ctx, g->constants.at[i]);
   TL_FOR_NODES(m, g, n)
     for (uint32_t i = 0; i < tl_node_get(m, n)->n_results; i++)
-      note(x, tl_node_get(m, n)->results + i);
+      note(ctx, tl_node_get(m, n)->results + i);
   return TL_OK;
 }
 
 /* Reports a name that no value has, with the nearest existing name as a hint. */
-static tl_status not_found(const names *x, const char *key, tl_sv name) {
+static tl_status not_found(const names *ctx, const char *key, tl_sv name) {
   tl_nearest near = tl_nearest_start(name);
-  for (uint32_t s = 1; s < x->n; s++)
-    if (x->values[s])
-      tl_nearest_try(&near, tl_sym(x->m, s));
-  tl_location where = TL_AT_FILE(x->m->path);
+  for (uint32_t s = 1; s < ctx->n; s++)
+    if (ctx->values[s])
+      tl_nearest_try(&near, tl_sym(ctx->m, s));
+  tl_location where = TL_AT_FILE(ctx->m->path);
   if (near.found.n)
-    return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", where,
+    return tl_fail_code(ctx->m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", where,
                         "tailor.train.%s: the graph has no tensor '%.*s'\vdo you mean '%.*s'?", key,
                         TL_SV_ARG(tl_sv_shown(name)), TL_SV_ARG(near.found));
-  return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", where,
+  return tl_fail_code(ctx->m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", where,
                       "tailor.train.%s: the graph has no tensor '%.*s'", key,
                       TL_SV_ARG(tl_sv_shown(name)));
 }
 
-static tl_status find(const names *x, const char *key, tl_sv name, tl_value_id *out) {
-  tl_symbol s = tl_symbol_find(&x->m->symbols, name);
-  *out = s != TL_NO_SYMBOL && s < x->n ? x->values[s] : TL_NO_VALUE;
-  return *out ? TL_OK : not_found(x, key, name);
+static tl_status find(const names *ctx, const char *key, tl_sv name, tl_value_id *out) {
+  tl_symbol s = tl_symbol_find(&ctx->m->symbols, name);
+  *out = s != TL_NO_SYMBOL && s < ctx->n ? ctx->values[s] : TL_NO_VALUE;
+  return *out ? TL_OK : not_found(ctx, key, name);
 }
 
 /* Reports a name that a list holds twice. */
@@ -68,47 +68,47 @@ static tl_status twice(const tl_module *m, const char *key, tl_sv name) {
 
 /* Finds the value that a step starts from and makes a constant an input: the caller must be able to
  * hand in the value of the previous step. A computed value is refused. */
-static tl_status find_input(names *x, const char *key, tl_sv name, tl_value_id *out) {
-  TL_TRY(find(x, key, name, out));
-  *out = tl_train_as_input(x->m, *out);
+static tl_status find_input(names *ctx, const char *key, tl_sv name, tl_value_id *out) {
+  TL_TRY(find(ctx, key, name, out));
+  *out = tl_train_as_input(ctx->m, *out);
   if (!*out)
-    return tl_no_memory(x->m);
-  note(x, *out);
-  if (tl_value_get(x->m, *out)->kind == TL_VALUE_INPUT)
+    return tl_no_memory(ctx->m);
+  note(ctx, *out);
+  if (tl_value_get(ctx->m, *out)->kind == TL_VALUE_INPUT)
     return TL_OK;
-  return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", TL_AT_FILE(x->m->path),
+  return tl_fail_code(ctx->m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", TL_AT_FILE(ctx->m->path),
                       "tailor.train.%s: '%.*s' is computed, expected an input or a constant", key,
                       TL_SV_ARG(tl_sv_shown(name)));
 }
 
-static tl_status no_place(const names *x, const char *what, uint32_t at, uint32_t n) {
-  return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", TL_AT_FILE(x->m->path),
+static tl_status no_place(const names *ctx, const char *what, uint32_t at, uint32_t n) {
+  return tl_fail_code(ctx->m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", TL_AT_FILE(ctx->m->path),
                       "tailor.train.state: %s %u: the graph has %u, counted from 0", what, at, n);
 }
 
 /* Finds both ends of a state, by name, or by position where no name is given. Positions are those
  * of the model as it was read: inputs that were constants are appended behind them. */
-static tl_status find_state(names *x, const tl_declared_state *d, tl_state *out) {
-  const tl_graph *g = tl_module_main(x->m);
-  uint32_t n_outputs = tl_graph_n_outputs(x->m, g);
+static tl_status find_state(names *ctx, const tl_declared_state *d, tl_state *out) {
+  const tl_graph *g = tl_module_main(ctx->m);
+  uint32_t n_outputs = tl_graph_n_outputs(ctx->m, g);
   if (!d->input.n && d->input_at >= g->inputs.n)
-    return no_place(x, "input", d->input_at, g->inputs.n);
+    return no_place(ctx, "input", d->input_at, g->inputs.n);
   if (!d->output.n && d->output_at >= n_outputs)
-    return no_place(x, "output", d->output_at, n_outputs);
+    return no_place(ctx, "output", d->output_at, n_outputs);
   if (d->output.n)
-    TL_TRY(find(x, "state", d->output, &out->output));
+    TL_TRY(find(ctx, "state", d->output, &out->output));
   else
-    out->output = tl_graph_output(x->m, g, d->output_at);
+    out->output = tl_graph_output(ctx->m, g, d->output_at);
   if (d->input.n)
-    return find_input(x, "state", d->input, &out->input);
+    return find_input(ctx, "state", d->input, &out->input);
   out->input = g->inputs.at[d->input_at];
   return TL_OK;
 }
 
 /* Fills output[input] for the states that the module has. */
-static void note_states(const names *x, uint32_t *output) {
-  for (uint32_t i = 0; i < x->m->states.n; i++)
-    output[x->m->states.at[i].input] = x->m->states.at[i].output;
+static void note_states(const names *ctx, uint32_t *output) {
+  for (uint32_t i = 0; i < ctx->m->states.n; i++)
+    output[ctx->m->states.at[i].input] = ctx->m->states.at[i].output;
 }
 
 /* Checks that the next value fits the input that takes it in the next step. */
@@ -135,17 +135,17 @@ static tl_status check_state(const tl_module *m, const tl_state *s) {
 }
 
 /* Adds the declared states. output: by value id, the output of the input's state. */
-static tl_status declare_states(names *x, uint32_t *output) {
-  const tl_train_spec *s = tl_step_state_of(x->m)->declared;
-  note_states(x, output);
+static tl_status declare_states(names *ctx, uint32_t *output) {
+  const tl_train_spec *s = tl_step_state_of(ctx->m)->declared;
+  note_states(ctx, output);
   for (uint32_t i = 0; i < s->n_states; i++) {
     tl_state state = {0};
-    TL_TRY(find_state(x, &s->states[i], &state));
+    TL_TRY(find_state(ctx, &s->states[i], &state));
     if (output[state.input] && output[state.input] != state.output)
-      return twice(x->m, "state", tl_value_name(x->m, state.input));
-    TL_TRY(check_state(x->m, &state));
-    if (!output[state.input] && !tl_state_vec_push(&x->m->states, state))
-      return tl_no_memory(x->m);
+      return twice(ctx->m, "state", tl_value_name(ctx->m, state.input));
+    TL_TRY(check_state(ctx->m, &state));
+    if (!output[state.input] && !tl_state_vec_push(&ctx->m->states, state))
+      return tl_no_memory(ctx->m);
     output[state.input] = state.output;
   }
   return TL_OK;
@@ -153,21 +153,21 @@ static tl_status declare_states(names *x, uint32_t *output) {
 
 /* Adds the declared gradients. taken: by parameter; 1: the module has one, 2: a declaration gave
  * one. */
-static tl_status declare_grads(names *x, uint32_t *taken) {
-  const tl_train_spec *s = tl_step_state_of(x->m)->declared;
-  for (uint32_t i = 0; i < x->m->gradients.n; i++)
-    taken[x->m->gradients.at[i].param] = 1;
+static tl_status declare_grads(names *ctx, uint32_t *taken) {
+  const tl_train_spec *s = tl_step_state_of(ctx->m)->declared;
+  for (uint32_t i = 0; i < ctx->m->gradients.n; i++)
+    taken[ctx->m->gradients.at[i].param] = 1;
   for (uint32_t i = 0; i < s->n_grads; i++) {
     const tl_declared_grad *d = &s->grads[i];
     tl_gradient g = {0};
-    TL_TRY(find_input(x, "grads", d->param, &g.param));
-    TL_TRY(find(x, "grads", d->grad, &g.grad));
+    TL_TRY(find_input(ctx, "grads", d->param, &g.param));
+    TL_TRY(find(ctx, "grads", d->grad, &g.grad));
     if (d->indices.n)
-      TL_TRY(find(x, "grads", d->indices, &g.indices));
+      TL_TRY(find(ctx, "grads", d->indices, &g.indices));
     if (taken[g.param] == 2)
-      return twice(x->m, "grads", d->param);
-    if (!taken[g.param] && !tl_gradient_vec_push(&x->m->gradients, g))
-      return tl_no_memory(x->m);
+      return twice(ctx->m, "grads", d->param);
+    if (!taken[g.param] && !tl_gradient_vec_push(&ctx->m->gradients, g))
+      return tl_no_memory(ctx->m);
     taken[g.param] = 2;
   }
   return TL_OK;
@@ -175,43 +175,43 @@ static tl_status declare_grads(names *x, uint32_t *taken) {
 
 /* Marks states that are listed as parameters. A graph around the step has no gradients, so the mark
  * is all that later passes know of its parameters. */
-static tl_status declare_params(names *x) {
-  const tl_train_spec *s = tl_step_state_of(x->m)->declared;
+static tl_status declare_params(names *ctx) {
+  const tl_train_spec *s = tl_step_state_of(ctx->m)->declared;
   tl_map params = {0};
   tl_status status = TL_OK;
   for (uint32_t i = 0; i < s->n_params && status == TL_OK; i++) {
     tl_value_id v;
-    status = find(x, "params", s->params[i], &v);
+    status = find(ctx, "params", s->params[i], &v);
     if (status == TL_OK && !tl_map_set(&params, v, 1))
-      status = tl_no_memory(x->m);
+      status = tl_no_memory(ctx->m);
   }
-  for (uint32_t i = 0; i < x->m->states.n; i++)
-    if (tl_map_find(&params, x->m->states.at[i].input, NULL))
-      x->m->states.at[i].parameter = true;
+  for (uint32_t i = 0; i < ctx->m->states.n; i++)
+    if (tl_map_find(&params, ctx->m->states.at[i].input, NULL))
+      ctx->m->states.at[i].parameter = true;
   tl_map_release(&params);
   return status;
 }
 
 /* Calls fn with a zeroed table by value id. The table has room for the inputs that constants become
  * while fn runs. */
-static tl_status with_table(names *x, tl_status (*fn)(names *x, uint32_t *table)) {
-  const tl_train_spec *s = tl_step_state_of(x->m)->declared;
-  uint64_t most = (uint64_t)tl_module_value_end(x->m) + s->n_states + s->n_grads;
+static tl_status with_table(names *ctx, tl_status (*fn)(names *ctx, uint32_t *table)) {
+  const tl_train_spec *s = tl_step_state_of(ctx->m)->declared;
+  uint64_t most = (uint64_t)tl_module_value_end(ctx->m) + s->n_states + s->n_grads;
   uint32_t *table = calloc(most + 1, sizeof *table);
-  tl_status status = table ? fn(x, table) : tl_no_memory(x->m);
+  tl_status status = table ? fn(ctx, table) : tl_no_memory(ctx->m);
   free(table);
   return status;
 }
 
-static tl_status declare(names *x) {
-  const tl_train_spec *s = tl_step_state_of(x->m)->declared;
-  TL_TRY(with_table(x, declare_states));
-  TL_TRY(with_table(x, declare_grads));
-  TL_TRY(declare_params(x));
+static tl_status declare(names *ctx) {
+  const tl_train_spec *s = tl_step_state_of(ctx->m)->declared;
+  TL_TRY(with_table(ctx, declare_states));
+  TL_TRY(with_table(ctx, declare_grads));
+  TL_TRY(declare_params(ctx));
   if (s->loss.n)
-    TL_TRY(find(x, "loss", s->loss, &x->m->loss));
+    TL_TRY(find(ctx, "loss", s->loss, &ctx->m->loss));
   if (s->seed.n)
-    TL_TRY(find(x, "seed", s->seed, &x->m->seed));
+    TL_TRY(find(ctx, "seed", s->seed, &ctx->m->seed));
   return TL_OK;
 }
 
@@ -235,24 +235,24 @@ static tl_status check_gradients(const tl_module *m) {
 }
 
 tl_status tl_train_declare(tl_module *m) {
-  names x;
+  names ctx;
   if (!tl_step_state_of(m)->declared)
     return check_gradients(m);
-  TL_TRY(open_names(&x, m));
-  tl_status status = declare(&x);
-  free(x.values);
+  TL_TRY(open_names(&ctx, m));
+  tl_status status = declare(&ctx);
+  free(ctx.values);
   return status == TL_OK ? check_gradients(m) : status;
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static tl_status mark_params(const names *x, bool *listed) {
-  const tl_train_spec *s = tl_step_state_of(x->m)->declared;
+static tl_status mark_params(const names *ctx, bool *listed) {
+  const tl_train_spec *s = tl_step_state_of(ctx->m)->declared;
   for (uint32_t i = 0; i < s->n_params; i++) {
     tl_value_id v;
-    TL_TRY(find(x, "params", s->params[i], &v));
+    TL_TRY(find(ctx, "params", s->params[i], &v));
     if (listed[v])
-      return twice(x->m, "params", s->params[i]);
+      return twice(ctx->m, "params", s->params[i]);
     listed[v] = true;
   }
   return TL_OK;
@@ -265,7 +265,7 @@ static void mark_recorded(const tl_module *m, bool *listed) {
 }
 
 tl_status tl_train_declared_params(tl_module *m, bool *listed, bool *any) {
-  names x;
+  names ctx;
   const tl_step_state *s = tl_step_state_of(m);
   bool names_them = s->declared && s->declared->n_params;
   *any = names_them || s->params_listed;
@@ -273,33 +273,33 @@ tl_status tl_train_declared_params(tl_module *m, bool *listed, bool *any) {
     mark_recorded(m, listed);
   if (!names_them)
     return TL_OK;
-  TL_TRY(open_names(&x, m));
-  tl_status status = mark_params(&x, listed);
-  free(x.values);
+  TL_TRY(open_names(&ctx, m));
+  tl_status status = mark_params(&ctx, listed);
+  free(ctx.values);
   return status;
 }
 
-static tl_status mark_order(const names *x, uint32_t *place) {
-  const tl_train_spec *s = tl_step_state_of(x->m)->declared;
+static tl_status mark_order(const names *ctx, uint32_t *place) {
+  const tl_train_spec *s = tl_step_state_of(ctx->m)->declared;
   for (uint32_t i = 0; i < s->n_order; i++) {
     tl_value_id v;
-    TL_TRY(find(x, "grad_order", s->order[i], &v));
+    TL_TRY(find(ctx, "grad_order", s->order[i], &v));
     if (place[v])
-      return twice(x->m, "grad_order", s->order[i]);
+      return twice(ctx->m, "grad_order", s->order[i]);
     place[v] = i + 1;
   }
   return TL_OK;
 }
 
 tl_status tl_train_declared_order(tl_module *m, uint32_t *place, bool *any) {
-  names x;
+  names ctx;
   const tl_train_spec *s = tl_step_state_of(m)->declared;
   *any = s && s->n_order;
   if (!*any)
     return TL_OK;
-  TL_TRY(open_names(&x, m));
-  tl_status status = mark_order(&x, place);
-  free(x.values);
+  TL_TRY(open_names(&ctx, m));
+  tl_status status = mark_order(&ctx, place);
+  free(ctx.values);
   return status;
 }
 

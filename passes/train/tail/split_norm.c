@@ -16,14 +16,15 @@ typedef struct norm {
 } norm;
 
 /* Returns true if the tensors belong to several buckets, some of which do not need L. */
-static bool is_worth_it(const norm *x) {
+static bool is_worth_it(const norm *parts) {
   bool waits = false;
   bool free = false;
-  for (uint32_t i = 0; i < x->n; i++) {
-    tl_node_id p = x->in[i] ? tl_value_producer(x->t->m, x->in[i]) : TL_NO_NODE;
-    if (!x->in[i] || !tl_dtype_is_float(tl_type_dtype(x->t->m, tl_value_type(x->t->m, x->in[i]))))
+  for (uint32_t i = 0; i < parts->n; i++) {
+    tl_node_id p = parts->in[i] ? tl_value_producer(parts->t->m, parts->in[i]) : TL_NO_NODE;
+    if (!parts->in[i] ||
+        !tl_dtype_is_float(tl_type_dtype(parts->t->m, tl_value_type(parts->t->m, parts->in[i]))))
       return false;
-    bool below = p && (p == x->t->last || x->t->below_data[p]);
+    bool below = p && (p == parts->t->last || parts->t->below_data[p]);
     waits = waits || below;
     free = free || !below;
   }
@@ -31,91 +32,93 @@ static bool is_worth_it(const norm *x) {
 }
 
 /* Sum of squares of one tensor, in the dtype of the norm, since squares of f16 overflow. */
-static tl_value_id squares(norm *x, tl_value_id v) {
-  return tl_make_with(&x->k, TL_OP_ReduceSumSquare, tl_make_as(&x->k, v, x->dtype), TL_NO_VALUE,
-                      tl_attr_int(TL_SYM_keepdims, 0));
+static tl_value_id squares(norm *parts, tl_value_id v) {
+  return tl_make_with(&parts->k, TL_OP_ReduceSumSquare, tl_make_as(&parts->k, v, parts->dtype),
+                      TL_NO_VALUE, tl_attr_int(TL_SYM_keepdims, 0));
 }
 
 /* Returns the Euclidean norm of all tensors as one vector. */
-static tl_value_id length(norm *x) {
-  tl_value_id sum = squares(x, x->in[0]);
-  for (uint32_t i = 1; i < x->n && !tl_maker_failed(&x->k); i++) {
-    tl_value_id next = squares(x, x->in[i]);
-    sum = tl_make(&x->k, TL_OP_Add, sum, next, TL_NO_VALUE);
+static tl_value_id length(norm *parts) {
+  tl_value_id sum = squares(parts, parts->in[0]);
+  for (uint32_t i = 1; i < parts->n && !tl_maker_failed(&parts->k); i++) {
+    tl_value_id next = squares(parts, parts->in[i]);
+    sum = tl_make(&parts->k, TL_OP_Add, sum, next, TL_NO_VALUE);
   }
-  return tl_make(&x->k, TL_OP_Sqrt, sum, TL_NO_VALUE, TL_NO_VALUE);
+  return tl_make(&parts->k, TL_OP_Sqrt, sum, TL_NO_VALUE, TL_NO_VALUE);
 }
 
 /* Collects the operands of `tensors`. Returns false if the split is not worth it or not
  * possible. */
-static bool begin(norm *x, tl_tail *t, tl_node_id n, tl_node_id tensors) {
+static bool begin(norm *parts, tl_tail *t, tl_node_id n, tl_node_id tensors) {
   const tl_node *node = tl_node_get(t->m, tensors);
   tl_value_id *in = tl_arena_calloc(t->p->scratch, node->n_operands + 1u, sizeof *in);
   t->no_memory = t->no_memory || !in;
   for (uint32_t i = 0; in && i < node->n_operands; i++)
     in[i] = tl_operand(t->m, tensors, i);
-  *x = (norm){.t = t, .k = tl_maker_before(t->m, n), .in = in, .n = node->n_operands};
+  *parts = (norm){.t = t, .k = tl_maker_before(t->m, n), .in = in, .n = node->n_operands};
   return in && !tl_node_get(t->m, n)->control_in && !tl_node_get(t->m, n)->control_out &&
-         tl_node_get(t->m, n)->n_results == 1 && is_worth_it(x);
+         tl_node_get(t->m, n)->n_results == 1 && is_worth_it(parts);
 }
 
 /* Replaces the node. construct: makes the sequence that only n reads; TL_NO_NODE: n reads none. */
-static bool finish(norm *x, tl_node_id n, tl_node_id construct, tl_maker_mark mark,
+static bool finish(norm *parts, tl_node_id n, tl_node_id construct, tl_maker_mark mark,
                    tl_value_id made) {
-  if (!tl_tail_adopt_made(x->t, &x->k, mark))
+  if (!tl_tail_adopt_made(parts->t, &parts->k, mark))
     return false;
-  tl_tail_replace(x->t, tl_result(x->t->m, n, 0), made);
+  tl_tail_replace(parts->t, tl_result(parts->t->m, n, 0), made);
   if (construct)
-    tl_tail_retire_unused(x->t, construct);
-  tl_tail_retire(x->t, n); /* erased from the last retired on */
+    tl_tail_retire_unused(parts->t, construct);
+  tl_tail_retire(parts->t, n); /* erased from the last retired on */
   return true;
 }
 
 /* Splits a ReduceAllL2. */
 static bool split_length(tl_tail *t, tl_node_id n) {
-  norm x;
-  if (!begin(&x, t, n, n))
+  norm parts;
+  if (!begin(&parts, t, n, n))
     return false;
   tl_type_id type = tl_value_type(t->m, tl_result(t->m, n, 0));
-  x.dtype = tl_type_dtype(t->m, type);
-  if ((x.dtype != TL_DTYPE_F32 && x.dtype != TL_DTYPE_F64) || tl_type_get(t->m, type)->rank > 0)
+  parts.dtype = tl_type_dtype(t->m, type);
+  if ((parts.dtype != TL_DTYPE_F32 && parts.dtype != TL_DTYPE_F64) ||
+      tl_type_get(t->m, type)->rank > 0)
     return false;
-  tl_maker_mark mark = tl_maker_save(&x.k);
-  tl_value_id made = length(&x);
-  return finish(&x, n, TL_NO_NODE, mark, made);
+  tl_maker_mark mark = tl_maker_save(&parts.k);
+  tl_value_id made = length(&parts);
+  return finish(&parts, n, TL_NO_NODE, mark, made);
 }
 
 /* Returns min(1, max_norm / (norm + 1e-6)), the factor that gradients are multiplied by. */
-static tl_value_id factor_of(norm *x, tl_node_id n) {
-  double most = (double)tl_node_attr_float(x->k.m, n, TL_SYM_max_norm, 1);
-  tl_formula f = {.k = &x->k, .name = "ClipFactorOrOne", .numbers = {{"most", most}}};
-  x->k.no_memory = tl_pass_formulas(x->t->p, x->k.m, &f.set) != TL_OK;
-  f.in[0] = length(x);
+static tl_value_id factor_of(norm *parts, tl_node_id n) {
+  double most = (double)tl_node_attr_float(parts->k.m, n, TL_SYM_max_norm, 1);
+  tl_formula f = {.k = &parts->k, .name = "ClipFactorOrOne", .numbers = {{"most", most}}};
+  parts->k.no_memory = tl_pass_formulas(parts->t->p, parts->k.m, &f.set) != TL_OK;
+  f.in[0] = length(parts);
   tl_formula_make(&f);
   return f.out[0];
 }
 
 /* Splits an InplaceClipGradNorm over a sequence. */
 static bool split_clip(tl_tail *t, tl_node_id n) {
-  norm x;
+  norm parts;
   tl_node_id construct = tl_tail_construct_of(t, n, 0);
   tl_sv type = tl_node_attr_string(t->m, n, TL_SYM_norm_type);
-  if (!construct || (type.n && !tl_sv_is(type, "fro")) || !begin(&x, t, n, construct))
+  if (!construct || (type.n && !tl_sv_is(type, "fro")) || !begin(&parts, t, n, construct))
     return false;
-  x.dtype = TL_DTYPE_F32;
-  for (uint32_t i = 0; i < x.n; i++)
-    if (tl_type_dtype(t->m, tl_value_type(t->m, x.in[i])) != TL_DTYPE_F32)
+  parts.dtype = TL_DTYPE_F32;
+  for (uint32_t i = 0; i < parts.n; i++)
+    if (tl_type_dtype(t->m, tl_value_type(t->m, parts.in[i])) != TL_DTYPE_F32)
       return false;
-  tl_value_id *clipped = tl_arena_calloc(t->p->scratch, x.n, sizeof *clipped);
+  tl_value_id *clipped = tl_arena_calloc(t->p->scratch, parts.n, sizeof *clipped);
   t->no_memory = t->no_memory || !clipped;
   if (!clipped)
     return false;
-  tl_maker_mark mark = tl_maker_save(&x.k);
-  tl_value_id factor = factor_of(&x, n);
-  for (uint32_t i = 0; i < x.n && !tl_maker_failed(&x.k); i++)
-    clipped[i] = tl_make(&x.k, TL_OP_Mul, x.in[i], factor, TL_NO_VALUE);
-  tl_value_id made = tl_maker_failed(&x.k) ? TL_NO_VALUE : tl_make_sequence(&x.k, clipped, x.n);
-  return finish(&x, n, construct, mark, made);
+  tl_maker_mark mark = tl_maker_save(&parts.k);
+  tl_value_id factor = factor_of(&parts, n);
+  for (uint32_t i = 0; i < parts.n && !tl_maker_failed(&parts.k); i++)
+    clipped[i] = tl_make(&parts.k, TL_OP_Mul, parts.in[i], factor, TL_NO_VALUE);
+  tl_value_id made = tl_maker_failed(&parts.k) ? TL_NO_VALUE
+                                               : tl_make_sequence(&parts.k, clipped, parts.n);
+  return finish(&parts, n, construct, mark, made);
 }
 
 uint32_t tl_tail_split_norms(tl_tail *t) {
