@@ -295,3 +295,13 @@ void tl_lex_unquote(tl_sv text, tl_buf *out) {
     tl_buf_add_char(out, c);
   }
 }
+
+/* No strlen: rules are read in every run, and the first byte answers most questions. */
+bool tl_token_is(const tl_token *t, const char *text) {
+  if (t->kind != TL_TOKEN_PUNCT && t->kind != TL_TOKEN_WORD)
+    return false;
+  size_t i = 0;
+  while (i < t->text.n && text[i] && t->text.p[i] == text[i])
+    i++;
+  return i && i == t->text.n && !text[i];
+}

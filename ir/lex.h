@@ -49,6 +49,8 @@ tl_lexer tl_lex_start(tl_sv text);
 tl_lexer tl_lex_start_rules(tl_sv text);
 /* Skips blanks and comments and returns the next word. After END it returns END again. */
 tl_token tl_lex_next(tl_lexer *lexer);
+/* Returns true if the word is this text, and neither quoted nor a name. */
+bool tl_token_is(const tl_token *t, const char *text);
 /* Appends the bytes that a quoted text stands for; the lexer has checked its escapes. */
 void tl_lex_unquote(tl_sv text, tl_buf *out);
 

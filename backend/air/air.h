@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* State of one emission of an AIR file and the functions that encode its parts.
- * For the files of this room; other rooms call tl_air_save (emit.h). Field numbers are those of
- * GE's ge_ir.proto, which ge_ir.proto in this folder describes. Encoders append to a->buf; if
+ * For the files of this room; other rooms call tl_air_save (emit.h). Encoders append to a->buf; if
  * memory runs out they set a->buf.failed, which take_node (emit.c) checks once per node. */
 #ifndef TL_BACKEND_AIR_AIR_H
 #define TL_BACKEND_AIR_AIR_H
@@ -9,59 +8,9 @@
 #include "backend/air/encode.h"
 #include "backend/air/names.h"
 #include "backend/air/save_options.h"
+#include "ir/ge_fields.h"
 
 typedef enum tl_ge_format { TL_GE_ND, TL_GE_NCHW, TL_GE_NCDHW, TL_N_GE_FORMATS } tl_ge_format;
-
-enum { /* field numbers: TL_<message>_<field> */
-       TL_MODEL_NAME = 1,
-       TL_MODEL_GRAPH = 7,
-       TL_MODEL_ATTR = 11,
-       TL_GRAPH_NAME = 1,
-       TL_GRAPH_INPUT = 4,
-       TL_GRAPH_OUTPUT = 5,
-       TL_GRAPH_NODE = 6,
-       TL_NODE_NAME = 1,
-       TL_NODE_TYPE = 2,
-       TL_NODE_INPUT = 5,
-       TL_NODE_ATTR = 10,
-       TL_NODE_HAS_OUT_ATTR = 20,
-       TL_NODE_ID = 21,
-       TL_NODE_STREAM = 22,
-       TL_NODE_SRC_NAME = 24,
-       TL_NODE_SRC_INDEX = 25,
-       TL_NODE_INPUT_CONST = 32,
-       TL_NODE_INPUT_DESC = 33,
-       TL_NODE_OUTPUT_DESC = 34,
-       TL_NODE_SUBGRAPH = 35,
-       TL_DESC_DTYPE = 2,
-       TL_DESC_SHAPE = 3,
-       TL_DESC_LAYOUT = 4,
-       TL_DESC_ATTR = 5,
-       TL_DESC_DEVICE = 14,
-       TL_DESC_DIM_COUNT = 16,
-       TL_ATTRDEF_LIST = 1,
-       TL_ATTRDEF_S = 2,
-       TL_ATTRDEF_I = 3,
-       TL_ATTRDEF_F = 4,
-       TL_ATTRDEF_B = 5,
-       TL_ATTRDEF_BT = 7,
-       TL_ATTRDEF_FUNC = 10,
-       TL_ATTRDEF_TD = 11,
-       TL_ATTRDEF_T = 12,
-       TL_ATTRDEF_G = 13,
-       TL_ATTRDEF_LIST_LIST_INT = 14,
-       TL_ATTRDEF_DT = 15,
-       TL_ATTRDEF_LIST_LIST_FLOAT = 16,
-       TL_LIST_S = 2,
-       TL_LIST_I = 3,
-       TL_LIST_F = 4,
-       TL_LIST_B = 5,
-       TL_LIST_T = 9,
-       TL_LIST_DT = 12,
-       TL_LIST_TYPE = 20,
-       TL_TENSORDEF_DESC = 1,
-       TL_TENSORDEF_DATA = 2
-};
 
 /* One entry of a node's attribute map. */
 typedef enum tl_entry_kind {

@@ -6,17 +6,6 @@
 #include "ir/marks.h"
 #include "ir/trace.h"
 
-enum { /* fields of AttrDef */
-       LIST = 1,
-       S = 2,
-       I = 3,
-       F = 4,
-       B = 5,
-       T = 12,
-       LIST_LIST_INT = 14,
-       DT = 15
-};
-enum { LIST_S = 2, LIST_I = 3, LIST_F = 4, LIST_B = 5, LIST_DT = 12, LIST_TYPE = 20 };
 enum { MAX_NESTING = 64, GE_UNDEFINED = 28 /* internal number of no dtype */ };
 
 /* What describes the ports of a node: the writer makes it anew from the op table. */
@@ -66,7 +55,7 @@ static tl_status read_numbers(tl_air_reader *r, tl_proto list, uint32_t field, u
 }
 
 static tl_status read_floats(tl_air_reader *r, tl_proto list, tl_attr *out) {
-  TL_TRY(read_numbers(r, list, LIST_F, 4));
+  TL_TRY(read_numbers(r, list, TL_LIST_F, 4));
   float *at = tl_arena_alloc(&r->m->arena, (r->numbers.n + 1) * sizeof *at);
   if (!at)
     return TL_NO_MEMORY;
@@ -84,7 +73,7 @@ static tl_status read_texts(tl_air_reader *r, tl_proto list, tl_attr *out) {
   tl_field f;
   r->ids.n = 0;
   while (tl_proto_next(&list, &f) == TL_STEP_FIELD) {
-    if (tl_field_tag(&f) != TL_TAG(LIST_S, TL_WIRE_BYTES))
+    if (tl_field_tag(&f) != TL_TAG(TL_LIST_S, TL_WIRE_BYTES))
       continue;
     tl_symbol s = tl_air_symbol(r, tl_proto_sv(f.body));
     if (s == TL_NO_SYMBOL || !tl_u32_vec_push(&r->ids, s))
@@ -110,18 +99,18 @@ static tl_status read_list(tl_air_reader *r, tl_proto list, tl_location where, t
   tl_proto walk = list;
   tl_step step;
   while ((step = tl_proto_next(&walk, &f)) == TL_STEP_FIELD)
-    if (tl_field_tag(&f) == TL_TAG(LIST_TYPE, TL_WIRE_VARINT))
+    if (tl_field_tag(&f) == TL_TAG(TL_LIST_TYPE, TL_WIRE_VARINT))
       type = f.value;
   if (step == TL_STEP_BAD)
     return tl_air_malformed(r, walk.p, "ListValue");
   switch (type) {
   case 0: r->n_lost++; return TL_OK;
   case 1: return read_texts(r, list, out);
-  case 2: TL_TRY(read_numbers(r, list, LIST_I, 0)); return take_numbers(r, TL_ATTR_INTS, out);
+  case 2: TL_TRY(read_numbers(r, list, TL_LIST_I, 0)); return take_numbers(r, TL_ATTR_INTS, out);
   case 3: return read_floats(r, list, out);
-  case 4: TL_TRY(read_numbers(r, list, LIST_B, 0)); return take_numbers(r, TL_ATTR_BOOLS, out);
+  case 4: TL_TRY(read_numbers(r, list, TL_LIST_B, 0)); return take_numbers(r, TL_ATTR_BOOLS, out);
   case 10:
-    TL_TRY(read_numbers(r, list, LIST_DT, 0));
+    TL_TRY(read_numbers(r, list, TL_LIST_DT, 0));
     for (uint32_t i = 0; i < r->numbers.n; i++)
       r->numbers.at[i] = tl_dtype_from_ge(r->numbers.at[i]);
     return take_numbers(r, TL_ATTR_DTYPES, out);
@@ -192,30 +181,34 @@ static tl_status read_value(tl_air_reader *r, tl_proto value, tl_location where,
     return TL_OK;
   }
   switch (tl_field_tag(&f)) {
-  case TL_TAG(I, TL_WIRE_VARINT): *out = tl_attr_int(out->name, (int64_t)f.value); return TL_OK;
-  case TL_TAG(B, TL_WIRE_VARINT): *out = tl_attr_bool(out->name, f.value != 0); return TL_OK;
-  case TL_TAG(F, TL_WIRE_FIXED32): {
+  case TL_TAG(TL_ATTRDEF_I, TL_WIRE_VARINT):
+    *out = tl_attr_int(out->name, (int64_t)f.value);
+    return TL_OK;
+  case TL_TAG(TL_ATTRDEF_B, TL_WIRE_VARINT):
+    *out = tl_attr_bool(out->name, f.value != 0);
+    return TL_OK;
+  case TL_TAG(TL_ATTRDEF_F, TL_WIRE_FIXED32): {
     uint32_t bits = (uint32_t)f.value;
     float number;
     memcpy(&number, &bits, sizeof number);
     *out = tl_attr_float(out->name, number);
     return TL_OK;
   }
-  case TL_TAG(S, TL_WIRE_BYTES): {
+  case TL_TAG(TL_ATTRDEF_S, TL_WIRE_BYTES): {
     tl_symbol s = tl_air_symbol(r, tl_proto_sv(f.body));
     *out = tl_attr_string(out->name, s);
     return s == TL_NO_SYMBOL ? TL_NO_MEMORY : TL_OK;
   }
-  case TL_TAG(DT, TL_WIRE_VARINT):
+  case TL_TAG(TL_ATTRDEF_DT, TL_WIRE_VARINT):
     *out = tl_attr_dtype(out->name, tl_dtype_from_ge((int64_t)f.value));
     if (out->u.i != TL_DTYPE_NONE || f.value == GE_UNDEFINED)
       return TL_OK;
     break;
-  case TL_TAG(T, TL_WIRE_BYTES):
+  case TL_TAG(TL_ATTRDEF_T, TL_WIRE_BYTES):
     out->kind = TL_ATTR_TENSOR;
     return tl_air_tensor(r, f.body, NULL, where, &out->u.t);
-  case TL_TAG(LIST_LIST_INT, TL_WIRE_BYTES): return read_int_lists(r, f.body, out);
-  case TL_TAG(LIST, TL_WIRE_BYTES): {
+  case TL_TAG(TL_ATTRDEF_LIST_LIST_INT, TL_WIRE_BYTES): return read_int_lists(r, f.body, out);
+  case TL_TAG(TL_ATTRDEF_LIST, TL_WIRE_BYTES): {
     uint32_t lost = r->n_lost;
     TL_TRY(read_list(r, f.body, where, out));
     if (out->kind != TL_ATTR_NONE || lost != r->n_lost)
@@ -271,10 +264,10 @@ static void list_note(tl_proto value, tl_buf *out, uint32_t *n, tl_sv *first) {
     tl_buf_add_quoted(out, *first = text);
     ++*n;
   } else if (tl_proto_next(&value, &f) == TL_STEP_FIELD &&
-             tl_field_tag(&f) == TL_TAG(LIST, TL_WIRE_BYTES)) {
+             tl_field_tag(&f) == TL_TAG(TL_ATTRDEF_LIST, TL_WIRE_BYTES)) {
     tl_proto list = f.body;
     while (tl_proto_next(&list, &f) == TL_STEP_FIELD) {
-      if (tl_field_tag(&f) != TL_TAG(LIST_S, TL_WIRE_BYTES))
+      if (tl_field_tag(&f) != TL_TAG(TL_LIST_S, TL_WIRE_BYTES))
         continue;
       text = tl_proto_sv(f.body);
       tl_buf_add_z(out, *n ? ", " : "");

@@ -2,7 +2,7 @@
 /* Reads tensor descriptors as types. */
 #include "frontend/air/reader.h"
 
-enum { DTYPE = 2, SHAPE = 3, ATTR = 5, DIM = 1, UNKNOWN_RANK = -2 };
+enum { UNKNOWN_RANK = -2 };
 
 /* Returns the dtype of a serialized number; NONE for the undefined one and for one without a
  * counterpart. */
@@ -19,23 +19,23 @@ static tl_status read_dims(tl_air_reader *r, tl_proto shape) {
   tl_field f;
   tl_step step;
   while ((step = tl_proto_next(&shape, &f)) == TL_STEP_FIELD)
-    if (f.number == DIM && !tl_proto_numbers(&f, 0, push_dim, &r->numbers))
+    if (f.number == TL_SHAPE_DIM && !tl_proto_numbers(&f, 0, push_dim, &r->numbers))
       return tl_air_malformed(r, f.start, "ShapeDef");
   return step == TL_STEP_BAD ? tl_air_malformed(r, shape.p, "ShapeDef") : TL_OK;
 }
 
 /* Puts the names of open dims back, which our writer notes beside the shape. */
 static void name_dims(tl_air_reader *r, tl_proto desc) {
-  enum { LIST = 1, LIST_S = 2 };
   tl_proto value;
   tl_field f;
   uint32_t i = 0;
-  if (!tl_air_find(desc, ATTR, "_tailor_dim_names", &value) ||
-      tl_proto_next(&value, &f) != TL_STEP_FIELD || tl_field_tag(&f) != TL_TAG(LIST, TL_WIRE_BYTES))
+  if (!tl_air_find(desc, TL_DESC_ATTR, "_tailor_dim_names", &value) ||
+      tl_proto_next(&value, &f) != TL_STEP_FIELD ||
+      tl_field_tag(&f) != TL_TAG(TL_ATTRDEF_LIST, TL_WIRE_BYTES))
     return;
   tl_proto list = f.body;
   for (; tl_proto_next(&list, &f) == TL_STEP_FIELD && i < r->numbers.n;)
-    if (tl_field_tag(&f) == TL_TAG(LIST_S, TL_WIRE_BYTES)) {
+    if (tl_field_tag(&f) == TL_TAG(TL_LIST_S, TL_WIRE_BYTES)) {
       if (r->numbers.at[i] == -1 && tl_proto_left(&f.body))
         r->numbers.at[i] = tl_dim_named(r->m, tl_proto_sv(f.body));
       i++;
@@ -65,11 +65,11 @@ tl_status tl_air_type(tl_air_reader *r, tl_proto desc, tl_location where, tl_typ
   bool noted = false;
   r->numbers.n = 0;
   while ((step = tl_proto_next(&walk, &f)) == TL_STEP_FIELD) {
-    if (tl_field_tag(&f) == TL_TAG(DTYPE, TL_WIRE_VARINT))
+    if (tl_field_tag(&f) == TL_TAG(TL_DESC_DTYPE, TL_WIRE_VARINT))
       number = f.value;
-    else if (tl_field_tag(&f) == TL_TAG(SHAPE, TL_WIRE_BYTES))
+    else if (tl_field_tag(&f) == TL_TAG(TL_DESC_SHAPE, TL_WIRE_BYTES))
       TL_TRY(read_dims(r, f.body));
-    noted = noted || f.number == ATTR;
+    noted = noted || f.number == TL_DESC_ATTR;
   }
   if (step == TL_STEP_BAD)
     return tl_air_malformed(r, walk.p, "TensorDescriptor");

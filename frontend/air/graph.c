@@ -9,10 +9,6 @@
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
 
-enum { GRAPH_OUTPUT = 5, GRAPH_OP = 6 };
-enum { OP_NAME = 1, OP_TYPE = 2, OP_ATTR = 10, OP_INPUT_DESC = 33, OP_OUTPUT_DESC = 34 };
-enum { DESC_ATTR = 5 };
-
 /* ---- listing nodes --------------------------------------------------------------------------- */
 
 static uint8_t role_of(tl_sv type) {
@@ -33,10 +29,10 @@ static tl_status scan_op(tl_air_reader *r, tl_proto body, tl_air_op *out) {
   *out = (tl_air_op){.body = body, .index = -1};
   while ((step = tl_proto_next(&walk, &f)) == TL_STEP_FIELD)
     switch (tl_field_tag(&f)) {
-    case TL_TAG(OP_NAME, TL_WIRE_BYTES): name = tl_proto_sv(f.body); break;
-    case TL_TAG(OP_TYPE, TL_WIRE_BYTES): type = tl_proto_sv(f.body); break;
-    case TL_TAG(OP_INPUT_DESC, TL_WIRE_BYTES): out->n_inputs++; break;
-    case TL_TAG(OP_OUTPUT_DESC, TL_WIRE_BYTES): out->n_outputs++; break;
+    case TL_TAG(TL_NODE_NAME, TL_WIRE_BYTES): name = tl_proto_sv(f.body); break;
+    case TL_TAG(TL_NODE_TYPE, TL_WIRE_BYTES): type = tl_proto_sv(f.body); break;
+    case TL_TAG(TL_NODE_INPUT_DESC, TL_WIRE_BYTES): out->n_inputs++; break;
+    case TL_TAG(TL_NODE_OUTPUT_DESC, TL_WIRE_BYTES): out->n_outputs++; break;
     default: break;
     }
   if (step == TL_STEP_BAD)
@@ -49,7 +45,7 @@ static tl_status scan_op(tl_air_reader *r, tl_proto body, tl_air_op *out) {
   out->role = role_of(type);
   /* A constant that a node of the model became stays a node, with what it says of its origin. */
   tl_proto value;
-  if (out->role == TL_AIR_CONSTANT && tl_air_find(body, OP_ATTR, "original_type", &value))
+  if (out->role == TL_AIR_CONSTANT && tl_air_find(body, TL_NODE_ATTR, "original_type", &value))
     out->role = TL_AIR_OP;
   return out->name == TL_NO_SYMBOL || out->type == TL_NO_SYMBOL ? TL_NO_MEMORY : TL_OK;
 }
@@ -64,10 +60,10 @@ static tl_status list_ops(tl_air_reader *r, tl_proto body) {
     r->op_of.at[r->ops.at[i].name] = 0;
   r->ops.n = 0;
   while ((step = tl_proto_next(&body, &f)) == TL_STEP_FIELD) {
-    if (tl_field_tag(&f) != TL_TAG(GRAPH_OP, TL_WIRE_BYTES))
+    if (tl_field_tag(&f) != TL_TAG(TL_GRAPH_NODE, TL_WIRE_BYTES))
       continue;
     TL_TRY(scan_op(r, f.body, &op));
-    if (tl_air_slot(&r->op_of, op.name))
+    if (tl_slot_get(&r->op_of, op.name))
       return tl_fail(r->d, TL_INVALID_MODEL, tl_air_at(r, op.name),
                      "two nodes of one graph have this name");
     if (++r->n_nodes > TL_AIR_MAX_NODES)
@@ -75,7 +71,7 @@ static tl_status list_ops(tl_air_reader *r, tl_proto body) {
                      (int)TL_AIR_MAX_NODES);
     if (!tl_air_op_vec_push(&r->ops, op))
       return TL_NO_MEMORY;
-    TL_TRY(tl_air_set_slot(&r->op_of, op.name, r->ops.n));
+    TL_TRY(tl_slot_set(&r->op_of, op.name, r->ops.n));
   }
   return step == TL_STEP_BAD ? tl_air_malformed(r, body.p, "GraphDef") : TL_OK;
 }
@@ -86,7 +82,7 @@ static tl_status list_ops(tl_air_reader *r, tl_proto body) {
 static tl_status read_index(const tl_air_reader *r, tl_air_op *op, bool in_body) {
   tl_proto value;
   const char *key = in_body ? "_parent_node_index" : "index";
-  if (!tl_air_find(op->body, OP_ATTR, key, &value) || !tl_air_int(value, &op->index)) {
+  if (!tl_air_find(op->body, TL_NODE_ATTR, key, &value) || !tl_air_int(value, &op->index)) {
     op->index = -1;
     return in_body ? tl_fail(r->d, TL_INVALID_MODEL, tl_air_at(r, op->name),
                              "an input of a body without the attribute _parent_node_index")
@@ -186,27 +182,27 @@ static tl_status add_inputs(tl_air_reader *r, tl_graph_id g) {
 static tl_air_place place_of(const tl_air_op *op) {
   tl_air_place place = {.location = {NULL, 0}};
   tl_proto value;
-  if (!(tl_air_find(op->body, OP_ATTR, "location", &value) &&
+  if (!(tl_air_find(op->body, TL_NODE_ATTR, "location", &value) &&
         tl_air_string(value, &place.location) && place.location.n) &&
-      !(tl_air_find(op->body, OP_ATTR, "file_path", &value) &&
+      !(tl_air_find(op->body, TL_NODE_ATTR, "file_path", &value) &&
         tl_air_string(value, &place.location) && place.location.n))
     return (tl_air_place){.location = {NULL, 0}};
-  if (tl_air_find(op->body, OP_ATTR, "offset", &value))
+  if (tl_air_find(op->body, TL_NODE_ATTR, "offset", &value))
     (void)tl_air_int(value, &place.offset);
-  if (tl_air_find(op->body, OP_ATTR, "length", &value))
+  if (tl_air_find(op->body, TL_NODE_ATTR, "length", &value))
     (void)tl_air_int(value, &place.length);
   return place;
 }
 
 /* Reads the tensor of the attribute value, NO_TENSOR without one. */
 static tl_status read_value(tl_air_reader *r, const tl_air_op *op, tl_tensor_id *out) {
-  enum { T = 12 };
   tl_proto value;
   tl_field f;
   tl_air_place place = place_of(op);
   *out = TL_NO_TENSOR;
-  if (!tl_air_find(op->body, OP_ATTR, "value", &value) ||
-      tl_proto_next(&value, &f) != TL_STEP_FIELD || tl_field_tag(&f) != TL_TAG(T, TL_WIRE_BYTES))
+  if (!tl_air_find(op->body, TL_NODE_ATTR, "value", &value) ||
+      tl_proto_next(&value, &f) != TL_STEP_FIELD ||
+      tl_field_tag(&f) != TL_TAG(TL_ATTRDEF_T, TL_WIRE_BYTES))
     return TL_OK;
   return tl_air_tensor(r, f.body, &place, tl_air_at(r, op->name), out);
 }
@@ -256,23 +252,23 @@ static bool may_rename(const tl_air_reader *r, tl_value_id v, tl_sv name) {
 static tl_status name_output(tl_air_reader *r, tl_proto desc, tl_value_id v) {
   tl_proto value;
   tl_sv name;
-  if (!tl_air_find(desc, DESC_ATTR, "_origin_output_tensor_name", &value) ||
+  if (!tl_air_find(desc, TL_DESC_ATTR, "_origin_output_tensor_name", &value) ||
       !tl_air_string(value, &name) || name.n == 0 || !may_rename(r, v, name))
     return TL_OK;
   tl_symbol s = tl_air_symbol(r, name);
   if (s == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
-  if (tl_air_slot(&r->named, s))
+  if (tl_slot_get(&r->named, s))
     return TL_OK; /* another value has it */
   tl_value_set_name(r->m, v, s);
-  return tl_air_set_slot(&r->named, s, 1);
+  return tl_slot_set(&r->named, s, 1);
 }
 
 /* Takes the output's name, and the names of its open dims, from its desc. */
 static tl_status describe_output(tl_air_reader *r, tl_proto desc, tl_value_id v) {
   tl_proto value;
   tl_type_id type;
-  if (tl_air_find(desc, DESC_ATTR, "_tailor_dim_names", &value)) {
+  if (tl_air_find(desc, TL_DESC_ATTR, "_tailor_dim_names", &value)) {
     TL_TRY(tl_air_type(r, desc, TL_AT_FILE(r->path), &type));
     tl_value_set_type(r->m, v, type);
   }
@@ -297,7 +293,7 @@ static tl_status outputs_of_node(tl_air_reader *r, const tl_air_op *op, bool in_
     if (control)
       continue;
     if (in_body && k < r->inputs.n &&
-        tl_air_find(r->inputs.at[k], DESC_ATTR, "_parent_node_index", &value))
+        tl_air_find(r->inputs.at[k], TL_DESC_ATTR, "_parent_node_index", &value))
       (void)tl_air_int(value, &at);
     if (k >= r->inputs.n || at < 0 || at >= (int64_t)r->inputs.n || r->values.at[at])
       return tl_fail(r->d, TL_INVALID_MODEL, tl_air_at(r, op->name),
@@ -318,7 +314,7 @@ static tl_status listed_outputs(tl_air_reader *r, tl_proto body) {
     tl_value_id v;
     tl_node_id from;
     bool control;
-    if (tl_field_tag(&f) != TL_TAG(GRAPH_OUTPUT, TL_WIRE_BYTES))
+    if (tl_field_tag(&f) != TL_TAG(TL_GRAPH_OUTPUT, TL_WIRE_BYTES))
       continue;
     TL_TRY(tl_air_edge_source(r, NULL, f.body, &v, &control, &from));
     if (v && !tl_u32_vec_push(&r->values, v))
@@ -355,7 +351,7 @@ static tl_status set_outputs(tl_air_reader *r, tl_proto body, tl_graph_id g) {
 static tl_status claim_body(tl_air_reader *r, const tl_air_op *op, tl_proto text,
                             tl_graph_id *out) {
   tl_symbol name = tl_symbol_find(&r->m->symbols, tl_proto_sv(text));
-  uint32_t at = name == TL_NO_SYMBOL ? 0 : tl_air_slot(&r->graph_of, name);
+  uint32_t at = name == TL_NO_SYMBOL ? 0 : tl_slot_get(&r->graph_of, name);
   if (!at || r->graphs.at[at - 1].id)
     return tl_fail(r->d, TL_INVALID_MODEL, tl_air_at(r, op->name),
                    at ? "the graph '%.*s' is used twice" : "the file has no graph '%.*s'",

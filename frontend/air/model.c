@@ -6,14 +6,11 @@
 #include "ir/marks.h"
 #include "ir/verify/verify.h"
 
-enum { MODEL_NAME = 1, MODEL_VERSION = 2, CUSTOM_VERSION = 3, GRAPH = 7, MODEL_ATTR = 11 };
-enum { GRAPH_NAME = 1, GRAPH_OP = 6, OP_ATTR = 10 };
-
 /* A graph begins with its name, an input, an output or a node. */
 static bool begins_as_graph(tl_proto body) {
   tl_field f;
   return tl_proto_next(&body, &f) == TL_STEP_FIELD && f.type == TL_WIRE_BYTES &&
-         (f.number == GRAPH_NAME || (f.number >= 4 && f.number <= GRAPH_OP));
+         (f.number == TL_GRAPH_NAME || (f.number >= 4 && f.number <= TL_GRAPH_NODE));
 }
 
 bool tl_air_looks_like(const void *bytes, size_t n) {
@@ -21,10 +18,10 @@ bool tl_air_looks_like(const void *bytes, size_t n) {
   tl_field f;
   for (int i = 0; i < 8 && tl_proto_next(&w, &f) == TL_STEP_FIELD; i++)
     switch (tl_field_tag(&f)) {
-    case TL_TAG(MODEL_NAME, TL_WIRE_BYTES):
-    case TL_TAG(MODEL_VERSION, TL_WIRE_VARINT):
-    case TL_TAG(CUSTOM_VERSION, TL_WIRE_BYTES): break;
-    case TL_TAG(GRAPH, TL_WIRE_BYTES): return begins_as_graph(f.body);
+    case TL_TAG(TL_MODEL_NAME, TL_WIRE_BYTES):
+    case TL_TAG(TL_MODEL_VERSION, TL_WIRE_VARINT):
+    case TL_TAG(TL_MODEL_CUSTOM_VERSION, TL_WIRE_BYTES): break;
+    case TL_TAG(TL_MODEL_GRAPH, TL_WIRE_BYTES): return begins_as_graph(f.body);
     default: return false;
     }
   return false;
@@ -35,18 +32,18 @@ static tl_status add_graph(tl_air_reader *r, tl_proto body) {
   tl_field f;
   tl_step step;
   while ((step = tl_proto_next(&body, &f)) == TL_STEP_FIELD)
-    if (tl_field_tag(&f) == TL_TAG(GRAPH_NAME, TL_WIRE_BYTES))
+    if (tl_field_tag(&f) == TL_TAG(TL_GRAPH_NAME, TL_WIRE_BYTES))
       graph.name = tl_air_symbol(r, tl_proto_sv(f.body));
   if (step == TL_STEP_BAD)
     return tl_air_malformed(r, body.p, "GraphDef");
   if (graph.name == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
-  if (graph.name && tl_air_slot(&r->graph_of, graph.name))
+  if (graph.name && tl_slot_get(&r->graph_of, graph.name))
     return tl_fail(r->d, TL_INVALID_MODEL, TL_AT_FILE(r->path), "two graphs are named '%.*s'",
                    TL_SV_ARG(tl_sym(r->m, graph.name)));
   if (!tl_air_graph_vec_push(&r->graphs, graph))
     return TL_NO_MEMORY;
-  return graph.name ? tl_air_set_slot(&r->graph_of, graph.name, r->graphs.n) : TL_OK;
+  return graph.name ? tl_slot_set(&r->graph_of, graph.name, r->graphs.n) : TL_OK;
 }
 
 static tl_status list_graphs(tl_air_reader *r) {
@@ -54,7 +51,7 @@ static tl_status list_graphs(tl_air_reader *r) {
   tl_field f;
   tl_step step;
   while ((step = tl_proto_next(&w, &f)) == TL_STEP_FIELD)
-    if (tl_field_tag(&f) == TL_TAG(GRAPH, TL_WIRE_BYTES))
+    if (tl_field_tag(&f) == TL_TAG(TL_MODEL_GRAPH, TL_WIRE_BYTES))
       TL_TRY(add_graph(r, f.body));
   if (step == TL_STEP_BAD)
     return tl_air_malformed(r, w.p, "ModelDef");
@@ -88,8 +85,9 @@ static tl_status read_states(tl_air_reader *r) {
     tl_sv name = {"", 0};
     tl_proto op = f.body;
     tl_field part;
-    if (tl_field_tag(&f) != TL_TAG(GRAPH_OP, TL_WIRE_BYTES) ||
-        !tl_air_find(f.body, OP_ATTR, "_tailor_state", &value) || !tl_air_string(value, &output))
+    if (tl_field_tag(&f) != TL_TAG(TL_GRAPH_NODE, TL_WIRE_BYTES) ||
+        !tl_air_find(f.body, TL_NODE_ATTR, "_tailor_state", &value) ||
+        !tl_air_string(value, &output))
       continue;
     while (tl_proto_next(&op, &part) == TL_STEP_FIELD)
       if (tl_field_tag(&part) == TL_TAG(1, TL_WIRE_BYTES))
@@ -110,7 +108,7 @@ static tl_status read_metadata(tl_air_reader *r) {
   tl_extra *extra = NULL;
   uint32_t n = 0;
   while (tl_proto_next(&w, &f) == TL_STEP_FIELD)
-    n += tl_field_tag(&f) == TL_TAG(MODEL_ATTR, TL_WIRE_BYTES);
+    n += tl_field_tag(&f) == TL_TAG(TL_MODEL_ATTR, TL_WIRE_BYTES);
   tl_pair *pairs = n ? tl_arena_calloc(&r->m->arena, n, sizeof *pairs) : NULL;
   if (n == 0)
     return TL_OK;
@@ -120,7 +118,7 @@ static tl_status read_metadata(tl_air_reader *r) {
   n = 0;
   for (w = r->model; tl_proto_next(&w, &f) == TL_STEP_FIELD;) {
     tl_air_entry e;
-    if (tl_field_tag(&f) != TL_TAG(MODEL_ATTR, TL_WIRE_BYTES))
+    if (tl_field_tag(&f) != TL_TAG(TL_MODEL_ATTR, TL_WIRE_BYTES))
       continue;
     if (!tl_air_entry_read(f.body, &e))
       return tl_air_malformed(r, f.start, "an attribute of the model");

@@ -5,15 +5,6 @@
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
 
-enum { /* fields of OpDef */
-       INPUT = 5,
-       ATTR = 10,
-       STREAM = 22,
-       INPUT_DESC = 33,
-       OUTPUT_DESC = 34,
-       SUBGRAPH = 35
-};
-
 tl_status tl_air_split(tl_air_reader *r, tl_proto body) {
   tl_field f;
   tl_step step;
@@ -21,11 +12,17 @@ tl_status tl_air_split(tl_air_reader *r, tl_proto body) {
   r->edges.n = r->inputs.n = r->outputs.n = r->bodies.n = r->entries.n = 0;
   while ((step = tl_proto_next(&body, &f)) == TL_STEP_FIELD && good)
     switch (tl_field_tag(&f)) {
-    case TL_TAG(INPUT, TL_WIRE_BYTES): good = tl_span_vec_push(&r->edges, f.body); break;
-    case TL_TAG(ATTR, TL_WIRE_BYTES): good = tl_span_vec_push(&r->entries, f.body); break;
-    case TL_TAG(INPUT_DESC, TL_WIRE_BYTES): good = tl_span_vec_push(&r->inputs, f.body); break;
-    case TL_TAG(OUTPUT_DESC, TL_WIRE_BYTES): good = tl_span_vec_push(&r->outputs, f.body); break;
-    case TL_TAG(SUBGRAPH, TL_WIRE_BYTES): good = tl_span_vec_push(&r->bodies, f.body); break;
+    case TL_TAG(TL_NODE_INPUT, TL_WIRE_BYTES): good = tl_span_vec_push(&r->edges, f.body); break;
+    case TL_TAG(TL_NODE_ATTR, TL_WIRE_BYTES): good = tl_span_vec_push(&r->entries, f.body); break;
+    case TL_TAG(TL_NODE_INPUT_DESC, TL_WIRE_BYTES):
+      good = tl_span_vec_push(&r->inputs, f.body);
+      break;
+    case TL_TAG(TL_NODE_OUTPUT_DESC, TL_WIRE_BYTES):
+      good = tl_span_vec_push(&r->outputs, f.body);
+      break;
+    case TL_TAG(TL_NODE_SUBGRAPH, TL_WIRE_BYTES):
+      good = tl_span_vec_push(&r->bodies, f.body);
+      break;
     default: break;
     }
   if (!good)
@@ -35,12 +32,12 @@ tl_status tl_air_split(tl_air_reader *r, tl_proto body) {
 
 tl_status tl_air_name_value(tl_air_reader *r, tl_value_id v, tl_sv name) {
   tl_symbol s = tl_air_symbol(r, name);
-  if (s != TL_NO_SYMBOL && (s == 0 || tl_air_slot(&r->named, s)))
+  if (s != TL_NO_SYMBOL && (s == 0 || tl_slot_get(&r->named, s)))
     s = tl_module_fresh_name(r->m, name);
   if (s == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
   tl_value_set_name(r->m, v, s);
-  return tl_air_set_slot(&r->named, s, 1);
+  return tl_slot_set(&r->named, s, 1);
 }
 
 /* Names the results after their node, with a number if there are several, and types them. */
@@ -71,7 +68,8 @@ static tl_status describe_results(tl_air_reader *r, const tl_air_op *op) {
 static int32_t stream_of(tl_proto body) {
   tl_field f;
   while (tl_proto_next(&body, &f) == TL_STEP_FIELD)
-    if (tl_field_tag(&f) == TL_TAG(STREAM, TL_WIRE_VARINT) && f.value > 0 && f.value <= INT32_MAX)
+    if (tl_field_tag(&f) == TL_TAG(TL_NODE_STREAM, TL_WIRE_VARINT) && f.value > 0 &&
+        f.value <= INT32_MAX)
       return (int32_t)f.value;
   return -1;
 }
@@ -129,7 +127,7 @@ tl_status tl_air_edge_source(tl_air_reader *r, const tl_air_op *user, tl_proto e
     return tl_fail(r->d, TL_INVALID_MODEL, where, "the edge '%.*s' is not NODE:INDEX",
                    TL_SV_ARG(tl_proto_sv(edge)));
   tl_symbol s = tl_symbol_find(&r->m->symbols, name);
-  uint32_t at = s == TL_NO_SYMBOL ? 0 : tl_air_slot(&r->op_of, s);
+  uint32_t at = s == TL_NO_SYMBOL ? 0 : tl_slot_get(&r->op_of, s);
   if (!at)
     return tl_fail(r->d, TL_INVALID_MODEL, where,
                    "the edge '%.*s' names a node that its graph does not have",
@@ -168,8 +166,6 @@ static tl_status read_edges(tl_air_reader *r, const tl_air_op *op) {
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-enum { LIST = 1, LIST_S = 2, LIST_I = 3 };
-
 static bool push_number(void *user, uint64_t value) {
   return tl_i64_vec_push(user, (int64_t)value);
 }
@@ -181,7 +177,7 @@ static tl_proto list_of(const tl_air_reader *r, const char *key) {
   for (uint32_t i = 0; i < r->entries.n; i++)
     if (tl_air_entry_read(r->entries.at[i], &e) && tl_sv_is(e.key, key) &&
         tl_proto_next(&e.value, &f) == TL_STEP_FIELD &&
-        tl_field_tag(&f) == TL_TAG(LIST, TL_WIRE_BYTES))
+        tl_field_tag(&f) == TL_TAG(TL_ATTRDEF_LIST, TL_WIRE_BYTES))
       return f.body;
   return (tl_proto){r->model.p, r->model.p};
 }
@@ -195,17 +191,17 @@ static tl_status slot_names(tl_air_reader *r) {
   uint32_t n = 0, n_keys = 0;
   r->numbers.n = r->ids.n = 0;
   while (tl_proto_next(&values, &f) == TL_STEP_FIELD)
-    if (f.number == LIST_I && !tl_proto_numbers(&f, 0, push_number, &r->numbers))
+    if (f.number == TL_LIST_I && !tl_proto_numbers(&f, 0, push_number, &r->numbers))
       return tl_air_malformed(r, f.start, "_input_name_value");
   for (uint32_t i = 0; i < r->inputs.n; i++)
     if (!tl_u32_vec_push(&r->ids, 0))
       return TL_NO_MEMORY;
   for (tl_proto walk = keys; tl_proto_next(&walk, &f) == TL_STEP_FIELD;)
-    n_keys += f.number == LIST_S;
+    n_keys += f.number == TL_LIST_S;
   if (n_keys != r->numbers.n)
     return TL_OK;
   while (tl_proto_next(&keys, &f) == TL_STEP_FIELD) {
-    if (f.number != LIST_S)
+    if (f.number != TL_LIST_S)
       continue;
     int64_t slot = r->numbers.at[n++];
     if (slot < 0 || slot >= (int64_t)r->ids.n)

@@ -3,7 +3,7 @@
 #include "frontend/air/reader.h"
 
 void tl_air_reader_release(tl_air_reader *r) {
-  tl_air_external_vec_release(&r->externals);
+  tl_side_file_vec_release(&r->externals);
   tl_air_graph_vec_release(&r->graphs);
   tl_u32_vec_release(&r->graph_of);
   tl_air_op_vec_release(&r->ops);
@@ -28,18 +28,6 @@ tl_status tl_air_malformed(const tl_air_reader *r, const unsigned char *at, cons
 
 tl_symbol tl_air_symbol(tl_air_reader *r, tl_sv s) {
   return s.n ? tl_intern_view(&r->m->symbols, s) : 0;
-}
-
-tl_status tl_air_set_slot(tl_u32_vec *v, uint32_t i, uint32_t value) {
-  if (i >= v->n) {
-    uint32_t want = i < UINT32_MAX / 2 ? i + i / 2 + 64 : UINT32_MAX;
-    if (want > v->cap && !tl_u32_vec_reserve(v, want))
-      return TL_NO_MEMORY;
-    memset(v->at + v->n, 0, (size_t)(v->cap - v->n) * sizeof *v->at);
-    v->n = v->cap;
-  }
-  v->at[i] = value;
-  return TL_OK;
 }
 
 bool tl_air_entry_read(tl_proto body, tl_air_entry *out) {
@@ -68,18 +56,18 @@ bool tl_air_find(tl_proto message, uint32_t field, const char *key, tl_proto *va
 }
 
 bool tl_air_int(tl_proto value, int64_t *out) {
-  enum { I = 3 };
   tl_field f;
-  if (tl_proto_next(&value, &f) != TL_STEP_FIELD || tl_field_tag(&f) != TL_TAG(I, TL_WIRE_VARINT))
+  if (tl_proto_next(&value, &f) != TL_STEP_FIELD ||
+      tl_field_tag(&f) != TL_TAG(TL_ATTRDEF_I, TL_WIRE_VARINT))
     return false;
   *out = (int64_t)f.value;
   return true;
 }
 
 bool tl_air_string(tl_proto value, tl_sv *out) {
-  enum { S = 2 };
   tl_field f;
-  if (tl_proto_next(&value, &f) != TL_STEP_FIELD || tl_field_tag(&f) != TL_TAG(S, TL_WIRE_BYTES))
+  if (tl_proto_next(&value, &f) != TL_STEP_FIELD ||
+      tl_field_tag(&f) != TL_TAG(TL_ATTRDEF_S, TL_WIRE_BYTES))
     return false;
   *out = tl_proto_sv(f.body);
   return true;

@@ -4,14 +4,11 @@
 #ifndef TL_FRONTEND_AIR_READER_H
 #define TL_FRONTEND_AIR_READER_H
 
+#include "frontend/data/view.h"
 #include "frontend/wire/wire.h"
+#include "ir/ge_fields.h"
 #include "ir/module.h"
-
-/* A file of weights that was opened. */
-typedef struct tl_air_external {
-  tl_symbol location;
-  const tl_file *file;
-} tl_air_external;
+#include "support/slots.h"
 
 /* A graph of the file. */
 typedef struct tl_air_graph {
@@ -41,7 +38,6 @@ typedef struct tl_air_op {
   tl_value_id value;
 } tl_air_op;
 
-TL_VEC(tl_air_external_vec, tl_air_external);
 TL_VEC(tl_air_graph_vec, tl_air_graph);
 TL_VEC(tl_air_op_vec, tl_air_op);
 TL_VEC(tl_attr_vec, tl_attr);
@@ -54,7 +50,7 @@ typedef struct tl_air_reader {
   const tl_file *file; /* NULL: the model is in the caller's memory */
   tl_proto model;      /* the whole file; offsets in messages count from its start */
   tl_file_mode mode;   /* of files of weights */
-  tl_air_external_vec externals;
+  tl_side_file_vec externals;
   tl_air_graph_vec graphs; /* in the order of the file; the first is the main one */
   tl_u32_vec graph_of;     /* by symbol: position in graphs + 1 */
   tl_air_op_vec ops;       /* of the graph being read */
@@ -85,13 +81,6 @@ tl_symbol tl_air_symbol(tl_air_reader *r, tl_sv s);
 static inline tl_location tl_air_at(const tl_air_reader *r, tl_symbol node) {
   return TL_AT_NODE(r->path, tl_sym(r->m, node));
 }
-/* Returns entry i of a table indexed by symbol, 0 beyond its end. */
-static inline uint32_t tl_air_slot(const tl_u32_vec *v, uint32_t i) {
-  return i < v->n ? v->at[i] : 0;
-}
-/* Sets entry i, growing the table. TL_NO_MEMORY. */
-tl_status tl_air_set_slot(tl_u32_vec *v, uint32_t i, uint32_t value) TL_NODISCARD;
-
 /* An entry of an attribute map. */
 typedef struct tl_air_entry {
   tl_sv key;

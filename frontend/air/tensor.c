@@ -2,22 +2,14 @@
 /* Reads constants as views of the file, or of the files of weights beside it. */
 #include "frontend/air/reader.h"
 
-enum { DESC = 1, DATA = 2 };
-
-static tl_status find_file(tl_air_reader *r, tl_sv name, tl_symbol location, tl_location where,
-                           const tl_file **out) {
-  tl_file *opened;
-  for (uint32_t i = r->externals.n; i > 0; i--) {
-    if (r->externals.at[i - 1].location == location) {
-      *out = r->externals.at[i - 1].file;
-      return TL_OK;
-    }
-  }
-  TL_TRY(tl_file_open_beside(r->d, r->path, name, r->mode, where, &opened));
-  TL_TRY(tl_module_add_file(r->m, opened));
-  *out = opened;
-  tl_air_external row = {location, opened};
-  return tl_air_external_vec_push(&r->externals, row) ? TL_OK : TL_NO_MEMORY;
+static tl_data_source source_of(tl_air_reader *r) {
+  return (tl_data_source){.d = r->d,
+                          .path = r->path,
+                          .m = r->m,
+                          .file = r->file,
+                          .start = r->model.p,
+                          .mode = r->mode,
+                          .opened = &r->externals};
 }
 
 /* Starts a tensor of a type that must have a size. */
@@ -39,7 +31,6 @@ static tl_status add(tl_air_reader *r, const tl_tensor *t, tl_tensor_id *out) {
 
 tl_status tl_air_outside(tl_air_reader *r, tl_type_id type, const tl_air_place *place,
                          tl_location where, tl_tensor_id *out) {
-  const tl_file *file;
   tl_tensor t;
   TL_TRY(start(r, type, where, &t));
   uint64_t length = place->length ? (uint64_t)place->length : t.bytes;
@@ -49,25 +40,8 @@ tl_status tl_air_outside(tl_air_reader *r, tl_type_id type, const tl_air_place *
         "the weight in '%.*s' has offset %lld and length %lld, its shape needs %llu bytes",
         TL_SV_ARG(place->location), (long long)place->offset, (long long)place->length,
         (unsigned long long)t.bytes);
-  if (!r->file)
-    return tl_fail(r->d, TL_UNSUPPORTED, where,
-                   "the weight is in '%.*s', but the model is in memory\vload the model from its "
-                   "file",
-                   TL_SV_ARG(place->location));
-  t.location = tl_air_symbol(r, place->location);
-  if (t.location == TL_NO_SYMBOL)
-    return TL_NO_MEMORY;
-  TL_TRY(find_file(r, place->location, t.location, where, &file));
-  uint64_t offset = (uint64_t)place->offset;
-  if (offset > file->size || length > file->size - offset)
-    return tl_fail(r->d, TL_INVALID_MODEL, where,
-                   "bytes %llu + %llu are beyond the end of '%.*s' (%llu bytes)",
-                   (unsigned long long)offset, (unsigned long long)length,
-                   TL_SV_ARG(place->location), (unsigned long long)file->size);
-  t.kind = TL_SOURCE_FILE;
-  t.external = true;
-  t.u.view.file = file;
-  t.u.view.offset = offset;
+  tl_data_source source = source_of(r);
+  TL_TRY(tl_data_beside(&source, place->location, (uint64_t)place->offset, where, &t));
   return add(r, &t, out);
 }
 
@@ -78,14 +52,8 @@ static tl_status inside(tl_air_reader *r, tl_tensor *t, tl_proto data, tl_locati
     return tl_fail(r->d, TL_INVALID_MODEL, where,
                    "the data of a constant has %llu bytes, its shape needs %llu",
                    (unsigned long long)tl_proto_left(&data), (unsigned long long)t->bytes);
-  if (r->file) {
-    t->kind = TL_SOURCE_FILE;
-    t->u.view.file = r->file;
-    t->u.view.offset = (uint64_t)(data.p - r->model.p);
-  } else {
-    t->kind = TL_SOURCE_BYTES;
-    t->u.data = data.p;
-  }
+  tl_data_source source = source_of(r);
+  tl_data_inside(&source, data.p, t);
   return add(r, t, out);
 }
 
@@ -99,9 +67,9 @@ tl_status tl_air_tensor(tl_air_reader *r, tl_proto def, const tl_air_place *outs
   tl_field f;
   tl_step step;
   while ((step = tl_proto_next(&walk, &f)) == TL_STEP_FIELD) {
-    if (tl_field_tag(&f) == TL_TAG(DESC, TL_WIRE_BYTES))
+    if (tl_field_tag(&f) == TL_TAG(TL_TENSORDEF_DESC, TL_WIRE_BYTES))
       desc = f.body;
-    else if (tl_field_tag(&f) == TL_TAG(DATA, TL_WIRE_BYTES))
+    else if (tl_field_tag(&f) == TL_TAG(TL_TENSORDEF_DATA, TL_WIRE_BYTES))
       data = f.body;
   }
   if (step == TL_STEP_BAD)

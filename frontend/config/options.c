@@ -31,32 +31,14 @@
 #define GROUP_GONE TL_OPTIONS_GONE
 
 static const tl_option_row rows[TL_N_OPTION_ROWS] = {
-#define OWN(id, name, aliases, letter, kind, values, fallback, commands, group, help)              \
-  {name,                                                                                           \
-   aliases,                                                                                        \
-   values,                                                                                         \
-   fallback,                                                                                       \
-   "",                                                                                             \
-   help,                                                                                           \
-   "",                                                                                             \
-   TL_OPTION_##kind,                                                                               \
-   TL_FATE_OWN,                                                                                    \
-   TL_OPTIONS_##group,                                                                             \
-   (uint16_t)(commands),                                                                           \
+#define OWNED(name, aliases, letter, kind, values, fallback, commands, group, help)                \
+  {name,  aliases, values, fallback, "", help, "", kind, TL_FATE_OWN, group, (uint16_t)(commands), \
    letter},
+#define OWN(id, name, aliases, letter, kind, values, fallback, commands, group, help)              \
+  OWNED(name, aliases, letter, TL_OPTION_##kind, values, fallback, commands, TL_OPTIONS_##group,   \
+        help)
 #define PLAIN(id, name, aliases, kind, values, fallback, commands, group, member, help)            \
-  {name,                                                                                           \
-   aliases,                                                                                        \
-   values,                                                                                         \
-   #fallback,                                                                                      \
-   "",                                                                                             \
-   help,                                                                                           \
-   "",                                                                                             \
-   TL_OPTION_##kind,                                                                               \
-   TL_FATE_OWN,                                                                                    \
-   TL_OPTIONS_##group,                                                                             \
-   (uint16_t)(commands),                                                                           \
-   0},
+  OWNED(name, aliases, 0, TL_OPTION_##kind, values, #fallback, commands, TL_OPTIONS_##group, help)
 #define CARRY(id, name, kind, values, fallback, key, group, help)                                  \
   {name,    "", values,           fallback,      key,                                              \
    help,    "", TL_OPTION_##kind, TL_FATE_CARRY, TL_OPTIONS_##group,                               \

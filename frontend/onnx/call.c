@@ -28,15 +28,15 @@ static tl_symbol path_of_call(tl_onnx *reader, const tl_node_wire *w) {
   tl_symbol first = text.failed ? TL_NO_SYMBOL : tl_module_intern(reader->r.m, tl_buf_view(&text));
   tl_symbol path = first;
   /* Calls of one name are numbered. call_paths has the next number, so n calls take O(n). */
-  uint32_t count = first == TL_NO_SYMBOL ? 0 : tl_onnx_slot(&reader->call_paths, first);
-  while (path != TL_NO_SYMBOL && tl_onnx_slot(&reader->call_paths, path)) {
+  uint32_t count = first == TL_NO_SYMBOL ? 0 : tl_slot_get(&reader->call_paths, first);
+  while (path != TL_NO_SYMBOL && tl_slot_get(&reader->call_paths, path)) {
     tl_buf_printf(&text, "_%u", ++count);
     path = text.failed ? TL_NO_SYMBOL : tl_module_intern(reader->r.m, tl_buf_view(&text));
     text.n = stem;
   }
   tl_buf_release(&text);
-  if (path == TL_NO_SYMBOL || tl_onnx_set_slot(&reader->call_paths, path, 1) != TL_OK ||
-      tl_onnx_set_slot(&reader->call_paths, first, count + (path == first)) != TL_OK)
+  if (path == TL_NO_SYMBOL || tl_slot_set(&reader->call_paths, path, 1) != TL_OK ||
+      tl_slot_set(&reader->call_paths, first, count + (path == first)) != TL_OK)
     return TL_NO_SYMBOL;
   return path;
 }

@@ -31,7 +31,7 @@ static tl_control_origin origin_of(tl_sv word) {
 
 static tl_status add_edge(tl_onnx_names *names, tl_node_id n, tl_sv name, tl_sv origin) {
   tl_symbol s = unescape(names, name);
-  tl_node_id from = s == TL_NO_SYMBOL ? TL_NO_NODE : tl_onnx_slot(&names->mark, s);
+  tl_node_id from = s == TL_NO_SYMBOL ? TL_NO_NODE : tl_slot_get(&names->mark, s);
   if (!from || from == n ||
       tl_node_get(names->r->m, from)->graph != tl_node_get(names->r->m, n)->graph) {
     tl_warn_code(names->r->d, "W-TRN-CTRL", tl_node_where(names->r->m, n),
@@ -67,7 +67,7 @@ static tl_status index_nodes(tl_onnx_names *names, bool clear) {
   for (tl_node_id n = 1; n < tl_module_node_end(names->r->m); n++) {
     tl_symbol name = is_live(names->r->m, n) ? tl_node_get(names->r->m, n)->name : 0;
     if (name)
-      TL_TRY(tl_onnx_set_slot(&names->mark, name, clear ? 0 : n));
+      TL_TRY(tl_slot_set(&names->mark, name, clear ? 0 : n));
   }
   return TL_OK;
 }

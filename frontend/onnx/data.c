@@ -123,6 +123,6 @@ tl_status tl_onnx_load_value(tl_module *store, const char *path, tl_type_kind ki
   r.file.model = (tl_proto){file->data, file->data + file->size};
   TL_TRY(tl_module_add_file(store, file));
   tl_status status = read_value(&r, r.file.model, kind, out, name ? name : &ignored);
-  tl_external_vec_release(&r.file.externals);
+  tl_side_file_vec_release(&r.file.externals);
   return status;
 }

@@ -86,7 +86,7 @@ static tl_status read_function(tl_onnx_functions *functions, const tl_field *fie
 
 static tl_function *find(const tl_onnx_functions *functions, tl_symbol domain, tl_symbol name,
                          tl_symbol overload) {
-  for (uint32_t i = tl_onnx_slot(&functions->named, name); i; i = functions->list.at[i - 1].next) {
+  for (uint32_t i = tl_slot_get(&functions->named, name); i; i = functions->list.at[i - 1].next) {
     tl_function *f = &functions->list.at[i - 1];
     if (f->domain == domain && f->overload == overload)
       return f;
@@ -106,17 +106,17 @@ tl_status tl_onnx_index_functions(tl_onnx_functions *functions) {
       return tl_fail(functions->r->d, TL_INVALID_MODEL, TL_AT_FILE(functions->r->path),
                      "there are two functions named '%.*s'",
                      TL_SV_ARG(tl_sym(functions->r->m, fn.name)));
-    fn.next = tl_onnx_slot(&functions->named, fn.name);
+    fn.next = tl_slot_get(&functions->named, fn.name);
     if (!tl_function_vec_push(&functions->list, fn))
       return TL_NO_MEMORY;
-    TL_TRY(tl_onnx_set_slot(&functions->named, fn.name, functions->list.n));
+    TL_TRY(tl_slot_set(&functions->named, fn.name, functions->list.n));
   }
   return TL_OK;
 }
 
 tl_function *tl_onnx_called(const tl_onnx_functions *functions, tl_symbol domain, tl_symbol name,
                             tl_sv overload) {
-  if (!tl_onnx_slot(&functions->named, name))
+  if (!tl_slot_get(&functions->named, name))
     return NULL;
   tl_symbol s = tl_symbol_find(&functions->r->m->symbols, overload);
   return s == TL_NO_SYMBOL ? NULL : find(functions, domain, name, s);

@@ -105,11 +105,11 @@ static tl_status mark_initializers(tl_onnx *reader, const graph_wire *g) {
     tl_symbol key = tl_onnx_key(&reader->names, name);
     if (key == TL_NO_SYMBOL)
       return TL_NO_MEMORY;
-    uint32_t before = tl_onnx_slot(&reader->names.mark, key);
+    uint32_t before = tl_slot_get(&reader->names.mark, key);
     if (before)
       TL_TRY(check_twin(reader, &reader->parts.at[g->first_part + before - 1], &p, name));
     else
-      TL_TRY(tl_onnx_set_slot(&reader->names.mark, key, i + 1));
+      TL_TRY(tl_slot_set(&reader->names.mark, key, i + 1));
   }
   return TL_OK;
 }
@@ -137,9 +137,9 @@ static tl_status add_initializer(tl_onnx *reader, const graph_wire *g, const tl_
   tl_location where = tl_onnx_at_value(&reader->r, name);
   if (key == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
-  if (!tl_onnx_slot(&reader->names.mark, key))
+  if (!tl_slot_get(&reader->names.mark, key))
     return TL_OK; /* it became the default of an input */
-  TL_TRY(tl_onnx_set_slot(&reader->names.mark, key, 0));
+  TL_TRY(tl_slot_set(&reader->names.mark, key, 0));
   if (p->number == SPARSE) {
     TL_TRY(tl_onnx_sparse(&reader->r, p->body, where, &tensor));
     if (!tensor)
@@ -173,12 +173,12 @@ static tl_status add_described(tl_onnx *reader, const graph_wire *g, const tl_va
   tl_symbol key = tl_onnx_key(&reader->names, info->name);
   if (key == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
-  uint32_t initializer = tl_onnx_slot(&reader->names.mark, key);
+  uint32_t initializer = tl_slot_get(&reader->names.mark, key);
   if (initializer && g->root && reader->r.m->ir_version < 4)
     return TL_OK;
   if (initializer) {
     TL_TRY(default_of(reader, g, initializer, where, &tensor));
-    TL_TRY(tl_onnx_set_slot(&reader->names.mark, key, 0));
+    TL_TRY(tl_slot_set(&reader->names.mark, key, 0));
   }
   tl_value_id v = tl_graph_add_input(reader->r.m, g->id, key, TL_NO_TYPE, tensor);
   if (!v)
@@ -207,7 +207,7 @@ static tl_status add_input(tl_onnx *reader, const graph_wire *g, tl_proto body) 
 static tl_status add_state(tl_onnx *reader, const graph_wire *g, tl_symbol key) {
   tl_value_wire info = {.name = tl_sym(reader->r.m, tl_onnx_display(&reader->names, key))};
   tl_value_id v = tl_onnx_lookup(&reader->names, key);
-  if (tl_onnx_slot(&reader->names.mark, key))
+  if (tl_slot_get(&reader->names.mark, key))
     return add_described(reader, g, &info);
   if (v && tl_value_get(reader->r.m, v)->tensor)
     return TL_OK;
@@ -238,12 +238,12 @@ static tl_status add_next_values(tl_onnx *reader) {
   tl_u32_vec *is_output = &reader->training.is_output;
   for (uint32_t i = 0; i < reader->values.n; i++)
     if (reader->values.at[i])
-      TL_TRY(tl_onnx_set_slot(is_output, reader->values.at[i], 1));
+      TL_TRY(tl_slot_set(is_output, reader->values.at[i], 1));
   for (uint32_t i = 1; i < reader->training.bindings.n; i += 2) {
     tl_value_id v = tl_onnx_lookup(&reader->names, reader->training.bindings.at[i]);
-    if (!v || tl_onnx_slot(is_output, v))
+    if (!v || tl_slot_get(is_output, v))
       continue; /* reported with the states, or there already */
-    TL_TRY(tl_onnx_set_slot(is_output, v, 1));
+    TL_TRY(tl_slot_set(is_output, v, 1));
     if (!tl_u32_vec_push(&reader->values, v))
       return TL_NO_MEMORY;
   }

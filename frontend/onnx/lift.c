@@ -18,7 +18,7 @@ void tl_onnx_lifts_release(tl_onnx_lifts *lifts) {
  * which on nodes need no lifting (a node older than its op is queued too, to be checked). Top bit:
  * the entry is valid. */
 static uint32_t rows_of(tl_onnx_lifts *lifts, tl_op_id op) {
-  uint32_t known = tl_onnx_slot(&lifts->rows, op);
+  uint32_t known = tl_slot_get(&lifts->rows, op);
   if (known)
     return known;
   const tl_op *row = tl_op_row(op);
@@ -31,7 +31,7 @@ static uint32_t rows_of(tl_onnx_lifts *lifts, tl_op_id op) {
     from = tl_lift_rows[i - 1].below > from ? tl_lift_rows[i - 1].below : from;
   }
   known = UINT32_C(1) << 31 | from << 16 | first;
-  return tl_onnx_set_slot(&lifts->rows, op, known) == TL_OK ? known : 0;
+  return tl_slot_set(&lifts->rows, op, known) == TL_OK ? known : 0;
 }
 
 bool tl_onnx_needs_lift(tl_onnx_lifts *lifts, tl_op_id op, int64_t version) {

@@ -53,16 +53,16 @@ tl_symbol tl_onnx_key(tl_onnx_names *names, tl_sv name) {
     return formal->key;
   tl_symbol key =
       joined(names, tl_sym(names->r->m, names->calls->frame->prefix), private_mark, name);
-  if (key == TL_NO_SYMBOL || tl_onnx_slot(&names->display, key))
+  if (key == TL_NO_SYMBOL || tl_slot_get(&names->display, key))
     return key;
   tl_symbol readable = joined(names, tl_sym(names->r->m, names->calls->frame->prefix), '/', name);
-  if (readable == TL_NO_SYMBOL || tl_onnx_set_slot(&names->display, key, readable))
+  if (readable == TL_NO_SYMBOL || tl_slot_set(&names->display, key, readable))
     return TL_NO_SYMBOL;
   return key;
 }
 
 tl_symbol tl_onnx_display(const tl_onnx_names *names, tl_symbol key) {
-  tl_symbol readable = tl_onnx_slot(&names->display, key);
+  tl_symbol readable = tl_slot_get(&names->display, key);
   return readable ? readable : key;
 }
 
@@ -71,7 +71,7 @@ tl_symbol tl_onnx_display(const tl_onnx_names *names, tl_symbol key) {
 static tl_symbol numbered(tl_onnx_names *names, tl_symbol base) {
   tl_buf text;
   tl_symbol name = TL_NO_SYMBOL;
-  uint32_t n = tl_onnx_slot(&names->numbers, base);
+  uint32_t n = tl_slot_get(&names->numbers, base);
   tl_buf_init(&text);
   do {
     tl_buf_clear(&text);
@@ -79,7 +79,7 @@ static tl_symbol numbered(tl_onnx_names *names, tl_symbol base) {
     tl_buf_printf(&text, "_%u", ++n);
   } while (!text.failed &&
            tl_symbol_find(&names->r->m->symbols, tl_buf_view(&text)) != TL_NO_SYMBOL);
-  if (!text.failed && tl_onnx_set_slot(&names->numbers, base, n) == TL_OK)
+  if (!text.failed && tl_slot_set(&names->numbers, base, n) == TL_OK)
     name = tl_module_intern(names->r->m, tl_buf_view(&text));
   tl_buf_release(&text);
   return name;
@@ -90,25 +90,25 @@ static tl_status rename_fresh(tl_onnx_names *names, tl_value_id v) {
   if (name == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
   tl_value_set_name(names->r->m, v, name);
-  return tl_onnx_set_slot(&names->claim, name, v);
+  return tl_slot_set(&names->claim, name, v);
 }
 
 /* Names v by the readable form of its private key, or by a fresh name if that is taken. */
 static tl_status name_private(tl_onnx_names *names, tl_symbol name, tl_value_id v) {
   tl_value_set_name(names->r->m, v, name);
-  if (tl_onnx_slot(&names->value_of, name) || tl_onnx_slot(&names->claim, name))
+  if (tl_slot_get(&names->value_of, name) || tl_slot_get(&names->claim, name))
     return rename_fresh(names, v);
-  return tl_onnx_set_slot(&names->claim, name, v);
+  return tl_slot_set(&names->claim, name, v);
 }
 
 /* Names v by its key. A name of the file wins over a made-up one: the value that has it is renamed.
  */
 static tl_status name_plain(tl_onnx_names *names, tl_symbol key, tl_value_id v) {
   tl_value_set_name(names->r->m, v, key);
-  tl_value_id other = tl_onnx_slot(&names->claim, key);
+  tl_value_id other = tl_slot_get(&names->claim, key);
   if (!other)
     return TL_OK;
-  TL_TRY(tl_onnx_set_slot(&names->claim, key, 0));
+  TL_TRY(tl_slot_set(&names->claim, key, 0));
   return rename_fresh(names, other);
 }
 
@@ -122,14 +122,14 @@ tl_status tl_onnx_define(tl_onnx_names *names, tl_graph_id g, tl_symbol key, tl_
                    "every value name may be produced once in a graph",
                    TL_SV_ARG(name));
   }
-  tl_symbol readable = tl_onnx_slot(&names->display, key);
+  tl_symbol readable = tl_slot_get(&names->display, key);
   if (readable)
     TL_TRY(name_private(names, readable, v));
   else
     TL_TRY(name_plain(names, key, v));
   if (names->depth > 1 && !tl_undo_vec_push(&names->undo, (tl_undo){key, old}))
     return TL_NO_MEMORY;
-  return tl_onnx_set_slot(&names->value_of, key, v);
+  return tl_slot_set(&names->value_of, key, v);
 }
 
 void tl_onnx_close_scope(tl_onnx_names *names, uint32_t undo_mark) {

@@ -50,7 +50,7 @@ tl_symbol tl_onnx_key(tl_onnx_names *names, tl_sv name);
 tl_symbol tl_onnx_display(const tl_onnx_names *names, tl_symbol key);
 /* Returns the value of a key in the open scopes, TL_NO_VALUE if there is none. O(1). */
 static inline tl_value_id tl_onnx_lookup(const tl_onnx_names *names, tl_symbol key) {
-  return tl_onnx_slot(&names->value_of, key);
+  return tl_slot_get(&names->value_of, key);
 }
 /* Defines `key` as v, a value of graph g, and names v. TL_INVALID_MODEL if g has defined the key
  * before; TL_NO_MEMORY. */

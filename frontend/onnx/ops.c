@@ -29,11 +29,11 @@ tl_status tl_onnx_read_opset(tl_onnx_reader *r, tl_proto w, tl_symbol *domain, i
 static tl_op_id standard_op(tl_onnx_reader *r, tl_symbol name) {
   if (name > tl_n_seeds)
     return UINT32_MAX;
-  uint32_t known = tl_onnx_slot(&r->ops, name);
+  uint32_t known = tl_slot_get(&r->ops, name);
   if (known)
     return known - 1;
   tl_op_id op = tl_op_find(0, name);
-  return tl_onnx_set_slot(&r->ops, name, op + 1) == TL_OK ? op : UINT32_MAX;
+  return tl_slot_set(&r->ops, name, op + 1) == TL_OK ? op : UINT32_MAX;
 }
 
 tl_op_id tl_onnx_table_op(tl_onnx_reader *r, tl_symbol domain, tl_symbol name) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Implements the state of reading and the tables indexed by symbol (reader.h). */
+/* Implements the state of reading (reader.h). */
 #include "frontend/onnx/reader.h"
 
 void tl_onnx_reader_init(tl_onnx_reader *r) { tl_arena_init(&r->leaf, 0); }
 
 void tl_onnx_reader_release(tl_onnx_reader *r) {
-  tl_external_vec_release(&r->externals);
+  tl_side_file_vec_release(&r->externals);
   tl_u32_vec_release(&r->ops);
   tl_arena_release(&r->leaf);
 }
@@ -14,16 +14,4 @@ tl_status tl_onnx_malformed(const tl_onnx_reader *r, const unsigned char *at, co
   tl_location where = {.file = r->path, .offset = (uint64_t)(at - r->model.p), .has_offset = true};
   return tl_fail(r->d, TL_INVALID_MODEL, where,
                  "malformed %s\vthe file is damaged, truncated, or not an ONNX model", what);
-}
-
-tl_status tl_onnx_set_slot(tl_u32_vec *v, uint32_t i, uint32_t value) {
-  if (i >= v->n) {
-    uint32_t want = i < UINT32_MAX / 2 ? i + i / 2 + 64 : UINT32_MAX;
-    if (want > v->cap && !tl_u32_vec_reserve(v, want))
-      return TL_NO_MEMORY;
-    memset(v->at + v->n, 0, (size_t)(v->cap - v->n) * sizeof *v->at);
-    v->n = v->cap;
-  }
-  v->at[i] = value;
-  return TL_OK;
 }

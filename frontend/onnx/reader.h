@@ -4,18 +4,13 @@
 #ifndef TL_FRONTEND_ONNX_READER_H
 #define TL_FRONTEND_ONNX_READER_H
 
+#include "frontend/data/view.h"
 #include "frontend/wire/wire.h"
 #include "ir/module.h"
+#include "support/slots.h"
 
 enum { TL_ONNX_MAX_DEPTH = 64 }; /* most levels of nested bodies, and of nested types */
 
-/* A file of external data that was opened. */
-typedef struct tl_external_file {
-  tl_symbol location;
-  const tl_file *file;
-} tl_external_file;
-
-TL_VEC(tl_external_vec, tl_external_file);
 TL_VEC(tl_proto_vec, tl_proto);
 
 /* The caller sets the members up to `mode` and zeroes the others; then tl_onnx_reader_init. */
@@ -26,7 +21,7 @@ typedef struct tl_onnx_reader {
   const tl_file *file; /* NULL: the model is in the caller's memory */
   tl_proto model;      /* the whole model; offsets in messages count from its start */
   tl_file_mode mode;   /* of external data */
-  tl_external_vec externals;
+  tl_side_file_vec externals;
   uint64_t dense_bytes; /* size of all dense tensors made from sparse ones so far */
   tl_arena leaf;        /* what protobuf-c decodes; rewound after each leaf */
   tl_u32_vec ops;       /* op type of the default domain -> op + 1 (ops.c) */
@@ -52,11 +47,15 @@ static inline tl_location tl_onnx_at_value(const tl_onnx_reader *r, tl_sv value)
   return (tl_location){.file = r->path, .attr = value};
 }
 
-/* Returns entry i of a table indexed by symbol or id, 0 beyond its end. */
-static inline uint32_t tl_onnx_slot(const tl_u32_vec *v, uint32_t i) {
-  return i < v->n ? v->at[i] : 0;
+/* Returns where data of the model lies. */
+static inline tl_data_source tl_onnx_data(tl_onnx_reader *r) {
+  return (tl_data_source){.d = r->d,
+                          .path = r->path,
+                          .m = r->m,
+                          .file = r->file,
+                          .start = r->model.p,
+                          .mode = r->mode,
+                          .opened = &r->externals};
 }
-/* Sets entry i, growing the table. TL_NO_MEMORY. */
-tl_status tl_onnx_set_slot(tl_u32_vec *v, uint32_t i, uint32_t value) TL_NODISCARD;
 
 #endif

@@ -138,14 +138,8 @@ static tl_status view_bytes(tl_onnx_reader *r, const tensor_wire *t, tl_proto by
                             tl_tensor *out) {
   if (tl_proto_left(&bytes) != out->bytes)
     return wrong_size(r, t, out, tl_proto_left(&bytes), "bytes");
-  if (r->file) {
-    out->kind = TL_SOURCE_FILE;
-    out->u.view.file = r->file;
-    out->u.view.offset = (uint64_t)(bytes.p - r->model.p);
-  } else {
-    out->kind = TL_SOURCE_BYTES;
-    out->u.data = bytes.p;
-  }
+  tl_data_source source = tl_onnx_data(r);
+  tl_data_inside(&source, bytes.p, out);
   return TL_OK;
 }
 

@@ -89,10 +89,10 @@ tl_status tl_onnx_states(tl_onnx_training *training) {
     tl_symbol key = training->bindings.at[i];
     tl_state s = {.input = tl_onnx_lookup(training->names, key),
                   .output = tl_onnx_lookup(training->names, training->bindings.at[i + 1])};
-    if (tl_onnx_slot(&training->names->mark, key))
+    if (tl_slot_get(&training->names->mark, key))
       return tl_fail(training->r->d, TL_INVALID_MODEL, TL_AT_FILE(training->r->path),
                      "training_info binds '%.*s' twice", TL_SV_ARG(shown(training, key)));
-    TL_TRY(tl_onnx_set_slot(&training->names->mark, key, 1));
+    TL_TRY(tl_slot_set(&training->names->mark, key, 1));
     if (!s.output)
       return tl_fail(training->r->d, TL_INVALID_MODEL, TL_AT_FILE(training->r->path),
                      "training_info binds '%.*s' to '%.*s', which nothing defines",
@@ -102,6 +102,6 @@ tl_status tl_onnx_states(tl_onnx_training *training) {
       return TL_NO_MEMORY;
   }
   for (uint32_t i = 0; i < training->bindings.n; i += 2)
-    TL_TRY(tl_onnx_set_slot(&training->names->mark, training->bindings.at[i], 0));
+    TL_TRY(tl_slot_set(&training->names->mark, training->bindings.at[i], 0));
   return TL_OK;
 }

@@ -39,10 +39,7 @@ tl_status tl_parse_expected(tl_parser *p, const char *what) {
                           t.text.p, t.text.n > SHOWN_BYTES ? "..." : "");
 }
 
-bool tl_parse_is(const tl_parser *p, const char *text) {
-  return (p->at.kind == TL_TOKEN_PUNCT || p->at.kind == TL_TOKEN_WORD) &&
-         tl_sv_is(p->at.text, text);
-}
+bool tl_parse_is(const tl_parser *p, const char *text) { return tl_token_is(&p->at, text); }
 
 bool tl_parse_accept(tl_parser *p, const char *text) {
   if (!tl_parse_is(p, text))

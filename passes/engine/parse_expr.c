@@ -68,16 +68,7 @@ tl_status tl_rule_leave_room(tl_rule_parser *p, tl_rule *r) {
 
 void tl_rule_advance(tl_rule_parser *p) { p->at = tl_lex_next(&p->lexer); }
 
-bool tl_rule_at(const tl_rule_parser *p, const char *s) {
-  if (p->at.kind != TL_TOKEN_PUNCT && p->at.kind != TL_TOKEN_WORD)
-    return false;
-  /* No strlen: rules are read in every run, and the first byte answers most questions. */
-  tl_sv text = p->at.text;
-  size_t i = 0;
-  while (i < text.n && s[i] && text.p[i] == s[i])
-    i++;
-  return i && i == text.n && !s[i];
-}
+bool tl_rule_at(const tl_rule_parser *p, const char *s) { return tl_token_is(&p->at, s); }
 
 bool tl_rule_accept(tl_rule_parser *p, const char *s) {
   if (!tl_rule_at(p, s))

@@ -35,16 +35,7 @@ static tl_status no_memory(const tl_expr_parser *p) { return tl_no_memory(p->m);
 
 static void advance(tl_expr_parser *p) { p->at = tl_lex_next(&p->lexer); }
 
-static bool is_at(const tl_expr_parser *p, const char *s) {
-  if (p->at.kind != TL_TOKEN_PUNCT && p->at.kind != TL_TOKEN_WORD)
-    return false;
-  /* No strlen: expressions are read in every run, and the first byte answers most questions. */
-  tl_sv text = p->at.text;
-  size_t i = 0;
-  while (i < text.n && s[i] && text.p[i] == s[i])
-    i++;
-  return i && i == text.n && !s[i];
-}
+static bool is_at(const tl_expr_parser *p, const char *s) { return tl_token_is(&p->at, s); }
 
 static bool accept(tl_expr_parser *p, const char *s) {
   bool found = is_at(p, s);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Data of tensors as views: of the bytes of the model itself, or of files beside it. Nothing is
+ * copied or read. */
+#ifndef TL_FRONTEND_DATA_VIEW_H
+#define TL_FRONTEND_DATA_VIEW_H
+
+#include "ir/module.h"
+
+/* A file beside the model that was opened. */
+typedef struct tl_side_file {
+  tl_symbol location; /* as the model names it */
+  const tl_file *file;
+} tl_side_file;
+
+TL_VEC(tl_side_file_vec, tl_side_file);
+
+/* Where the data of a model lies. All is borrowed. */
+typedef struct tl_data_source {
+  tl_diag *d;
+  const char *path;           /* of the model */
+  tl_module *m;               /* owns every file that is opened */
+  const tl_file *file;        /* the model's; NULL: the model is in the caller's memory */
+  const unsigned char *start; /* of the model's bytes */
+  tl_file_mode mode;          /* of files beside the model */
+  tl_side_file_vec *opened;   /* each file is opened once */
+} tl_data_source;
+
+/* Makes *t a view of the bytes at p, which are of the model. */
+void tl_data_inside(const tl_data_source *s, const unsigned char *p, tl_tensor *t);
+/* Makes *t a view of t->bytes bytes at `offset` of a file that must lie below the folder of the
+ * model. TL_UNSUPPORTED for a model in memory, TL_INVALID_MODEL for a range beyond the end of the
+ * file, TL_IO, TL_NO_MEMORY; all but the last are reported. */
+tl_status tl_data_beside(const tl_data_source *s, tl_sv location, uint64_t offset,
+                         tl_location where, tl_tensor *t) TL_NODISCARD;
+
+#endif
