@@ -327,6 +327,24 @@ tl_rv tl_fn_per_channel(tl_site *site, const tl_expr *e) {
   return tl_rv_truth(true);
 }
 
+/* True if a is one number, or has the length of dim i of b along that dim and 1 along all others;
+ * broadcasting a to b then repeats it along the other dims alone. */
+tl_rv tl_fn_along(tl_site *site, const tl_expr *e) {
+  const tl_type *t = tl_fn_type(site, e, 0), *of = tl_fn_type(site, e, 1);
+  int64_t at;
+  if (!tl_fn_known_rank(t) || !tl_fn_known_rank(of) || !tl_fn_int(site, e, 2, &at))
+    return tl_rv_none();
+  at += at < 0 ? of->rank : 0;
+  if (t->rank > of->rank || at < 0 || at >= of->rank)
+    return tl_rv_truth(false);
+  tl_dim n = of->dims[at];
+  at -= of->rank - t->rank; /* place in a */
+  for (int i = 0; i < t->rank; i++)
+    if (t->dims[i] != 1 && (i != at || t->dims[i] != n || !tl_dim_is_static(n)))
+      return tl_rv_truth(false);
+  return tl_rv_truth(true);
+}
+
 /* True if the dims of a are the last dims of b, size by size. */
 tl_rv tl_fn_trailing(tl_site *site, const tl_expr *e) {
   const tl_type *t = tl_fn_type(site, e, 0), *of = tl_fn_type(site, e, 1);
