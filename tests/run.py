@@ -385,6 +385,11 @@ class Tests:
         return counted([PYTHON, 'tests/air/raised.py', '--tailor', self.tool('gcc'), '--ort', ort,
                         '--every', '12'])
 
+    def parts(self):
+        """parts of models, ONNX and AIR, compute what the models compute there (every 10th)"""
+        return counted([PYTHON, 'tests/extract/parts.py', '--tailor', self.tool('gcc'),
+                        '--every', '10'])
+
     def op_dtypes(self):
         """dtypes of the op table against those of ONNX"""
         return counted([PYTHON, 'tests/reader/dtypes.py'])

@@ -82,6 +82,15 @@ static const tl_command commands[] = {
      "then by the names of their results, then by structure. No pass is run. Exit status 5: there "
      "is a difference.",
      tl_command_diff},
+    {"extract", TL_COMMAND_EXTRACT, "MODEL [--from=NAMES] [--to=NAMES] -o OUTPUT... [--data=DIR]",
+     "write a part of a model",
+     "Writes the part of a model (ONNX, AIR or textual IR) between the values of --from, which "
+     "become inputs, and those of --to, which become outputs, with its weights, as ONNX, AIR or "
+     "textual IR. What the part needs besides --from is in it, up to the inputs of the model, and "
+     "a note says so. --data runs the whole model and writes the tensors at the border of the "
+     "part, for 'tailor verify PART DIR'. A part of an ONNX model becomes AIR as convert makes it "
+     "without options; write ONNX and convert that for others.",
+     tl_command_extract},
     {"options", TL_COMMAND_OPTIONS, "[KEY] [--json]", "list the keys of run configurations",
      "Lists the keys that a file for --run-config may have, by section: type, values, default, "
      "consumer, and the name in GE. With KEY, only that key.",

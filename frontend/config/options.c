@@ -16,6 +16,7 @@
 #define OPTIONS TL_COMMAND_OPTIONS
 #define SIMULATE TL_COMMAND_SIMULATE
 #define DIFF TL_COMMAND_DIFF
+#define EXTRACT TL_COMMAND_EXTRACT
 #define TRAINING (CONVERT | OPT | EXPLAIN | SIMULATE)
 
 /* Where keys of a run configuration stand, and what happens to them, by their consumer. */
@@ -84,7 +85,8 @@ bool tl_option_joins_lines(tl_option_id id) {
   static const tl_option_id joined[] = {
       TL_OPTION_ALLOW_CUSTOM_OPS, TL_OPTION_RULES,           TL_OPTION_RULE_LIST,
       TL_OPTION_TO_FLOAT,         TL_OPTION_OP_INFO,         TL_OPTION_OP_BLOCK_LIST,
-      TL_OPTION_NODE_BLOCK_LIST,  TL_OPTION_OP_INCLUDE_LIST, TL_OPTION_NODE_INCLUDE_LIST};
+      TL_OPTION_NODE_BLOCK_LIST,  TL_OPTION_OP_INCLUDE_LIST, TL_OPTION_NODE_INCLUDE_LIST,
+      TL_OPTION_EXTRACT_FROM,     TL_OPTION_EXTRACT_TO};
   for (size_t i = 0; i < sizeof joined / sizeof *joined; i++)
     if (joined[i] == id)
       return true;

@@ -66,7 +66,8 @@ enum {
   TL_COMMAND_OPTIONS = 1 << 11,
   TL_COMMAND_SIMULATE = 1 << 12, /* simulate-ranks */
   TL_COMMAND_DIFF = 1 << 13,
-  TL_COMMAND_ANY = (1 << 14) - 1
+  TL_COMMAND_EXTRACT = 1 << 14,
+  TL_COMMAND_ANY = (1 << 15) - 1
 };
 
 /* Groups of options in help and documents. From TL_OPTIONS_TRAIN on they are run configuration. */

@@ -37,6 +37,7 @@ $ tailor help
 >   simulate-ranks  train on several ranks and compare with one
 >   diff-precision  compare two explanations of dtypes
 >   diff            show where two models differ
+>   extract         write a part of a model
 >   options         list the keys of run configurations
 >   help            explain a command
 >
@@ -64,6 +65,7 @@ $ tailor --help
 >   simulate-ranks  train on several ranks and compare with one
 >   diff-precision  compare two explanations of dtypes
 >   diff            show where two models differ
+>   extract         write a part of a model
 >   options         list the keys of run configurations
 >   help            explain a command
 >
