@@ -9,6 +9,7 @@
 #include "tools/run/data_folder.h"
 #include "tools/run/elements.h"
 #include "tools/run/random_values.h"
+#include "tools/run/stacked.h"
 #include "tools/run/value_text.h"
 
 /* Edit distance from which another name is no longer a likely typo. */
@@ -267,11 +268,24 @@ static bool is_real(tl_dtype d) {
   return tl_dtype_is_float(d) || tl_dtype_is_integer(d) || d == TL_DTYPE_BOOL;
 }
 
+/* Stacks a sequence for an input that takes its elements as rows. */
+static tl_status stack(tl_evaluation *e, const tl_module *to, tl_value_id input, const tl_host *v,
+                       tl_host **out) {
+  *out = tl_stack_values(e, v);
+  return *out ? TL_OK
+              : tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(to->path),
+                        "input '%.*s' is one tensor here: the elements of the sequence that was "
+                        "given cannot be stacked\vthey must be at least one, of one shape",
+                        TL_SV_ARG(tl_value_name(to, input)));
+}
+
 /* Returns a value for an input of another model, converted if the dtypes differ. Values are not
  * changed once made, so a shared one may lose its const. */
 static tl_status adapt(tl_evaluation *e, const tl_module *to, tl_value_id input, const tl_host *v,
                        tl_host **out) {
   tl_dtype wants = tl_type_dtype(to, tl_value_type(to, input));
+  if (v->kind == TL_HOST_SEQUENCE && wants != TL_DTYPE_NONE)
+    return stack(e, to, input, v, out);
   bool cast = v->kind == TL_HOST_TENSOR && wants != TL_DTYPE_NONE && v->dtype != wants &&
               is_real(wants) && is_real((tl_dtype)v->dtype);
   *out = cast ? tl_zeros(&e->heap, wants, v->rank, v->dims)

@@ -6,6 +6,7 @@
 #include "tools/run/data_folder.h"
 #include "tools/run/inputs.h"
 #include "tools/run/runner.h"
+#include "tools/run/stacked.h"
 #include "tools/verify/aipp.h"
 #include "tools/verify/report.h"
 
@@ -117,25 +118,72 @@ static uint32_t output_counterpart(const tl_module *a, const tl_module *b, uint3
   return n == tl_graph_n_outputs(b, tl_module_main(b)) ? i : UINT32_MAX;
 }
 
-/* Compares each output of b with its counterpart in a. values: results of a, then of b. */
-static tl_status compare_outputs(tl_cli *cli, const tl_module *a, const tl_module *b,
-                                 const tl_host_vec values[2], const tl_tolerance *t,
+/* An output of the first model, or an element of one that is a sequence. */
+typedef struct counterpart {
+  uint32_t output; /* UINT32_MAX: none */
+  tl_host *value;  /* borrowed */
+} counterpart;
+
+/* Returns true if `name` is NAME_i for an output NAME, and gives i. */
+static bool is_element(tl_sv name, tl_sv of, uint64_t *i) {
+  return name.n > of.n + 1 && memcmp(name.p, of.p, of.n) == 0 && name.p[of.n] == '_' &&
+         tl_parse_u64((tl_sv){name.p + of.n + 1, name.n - of.n - 1}, i);
+}
+
+/* Finds what output i of b stands for: an output, or the element of a sequence that the NPU form
+ * gives by itself. */
+static counterpart find_counterpart(const tl_module *a, const tl_module *b, uint32_t i,
+                                    const tl_host_vec *want) {
+  uint32_t n = tl_graph_n_outputs(a, tl_module_main(a));
+  tl_sv name = output_name(b, i);
+  uint64_t at;
+  for (uint32_t k = 0; k < n && k < want->n; k++)
+    if (want->at[k] && want->at[k]->kind == TL_HOST_SEQUENCE &&
+        is_element(name, output_name(a, k), &at) && at < want->at[k]->n)
+      return (counterpart){k, tl_host_item(want->at[k], at)};
+  uint32_t k = output_counterpart(a, b, i);
+  return (counterpart){k, k == UINT32_MAX ? NULL : want->at[k]};
+}
+
+/* Stacks the value of a sequence where the other model gives a tensor. It stays in `kept`. */
+static tl_status stack_like(tl_evaluation *e, const tl_host *got, tl_host_vec *kept,
+                            counterpart *c) {
+  bool stacked = c->value && got && c->value->kind == TL_HOST_SEQUENCE &&
+                 got->kind == TL_HOST_TENSOR;
+  tl_host *made = stacked ? tl_stack_values(e, c->value) : NULL;
+  if (!made)
+    return TL_OK;
+  if (!tl_host_vec_push(kept, made)) {
+    tl_host_release(made);
+    return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
+  }
+  c->value = made;
+  return TL_OK;
+}
+
+/* Compares each output of b with its counterpart in a. values: results of a, to which stacked
+ * sequences are added, then of b. */
+static tl_status compare_outputs(tl_evaluation *e, const tl_module *a, const tl_module *b,
+                                 tl_host_vec values[2], const tl_tolerance *t,
                                  tl_verify_report *r) {
-  const tl_host_vec *want = &values[0], *got = &values[1];
+  tl_host_vec *want = &values[0];
+  const tl_host_vec *got = &values[1];
   for (uint32_t i = 0; i < got->n; i++) {
-    uint32_t k = output_counterpart(a, b, i);
+    counterpart c = find_counterpart(a, b, i, want);
+    uint32_t k = c.output;
     if (k == UINT32_MAX)
-      return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(b->path),
+      return tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(b->path),
                      "output '%.*s' has no counterpart in '%s'\v"
                      "outputs are paired by name, or by position when there are as many",
                      TL_SV_ARG(output_name(b, i)), a->path);
+    TL_TRY(stack_like(e, got->at[i], want, &c));
     tl_grain of_a = tl_grain_of(&r->grains[0], tl_graph_output(a, tl_module_main(a), k));
     tl_grain of_b = tl_grain_of(&r->grains[1], tl_graph_output(b, tl_module_main(b), i));
     tl_output_row row = {.name = output_name(b, i),
                          .got = got->at[i],
-                         .want = want->at[k],
+                         .want = c.value,
                          .grain = tl_grain_worse(of_a, of_b)};
-    TL_TRY(add_output(cli, r, row, t, true));
+    TL_TRY(add_output(e->cli, r, row, t, true));
   }
   return TL_OK;
 }
@@ -206,7 +254,7 @@ static tl_status run_both(tl_evaluation *e, tl_module *a, tl_module *b, tl_verif
   e->options.watch = r->inner ? tl_twins_watch_b : NULL;
   e->options.emulate = emulate;
   TL_TRY(tl_evaluation_run(e, b, &values[1], &values[3]));
-  TL_TRY(compare_outputs(e->cli, a, b, &values[2], t, r));
+  TL_TRY(compare_outputs(e, a, b, &values[2], t, r));
   return tl_verify_print(e->cli, r);
 }
 

@@ -1,0 +1,26 @@
+# Inputs and outputs that are no tensors become tensors for the NPU; a warning says what changes.
+$ printf 'graph @g(%%q: seq(f32[2]), %%r: seq(i64[n]), %%o: optional(f32[3]), %%i: i64[]) -> (%%s, %%n, %%p) {\n  %%s = SequenceErase(%%q, %%i)\n  %%n = SequenceLength(%%r)\n  %%p = OptionalGetElement(%%o)\n}\n' >m.tir
+$ tailor convert m.tir -o m.air --summary=none
+! m.tir: warning: input 'q' is a sequence: the NPU takes f32[?,2], its elements stacked along a new first dim [W_PLAIN_INPUT]
+! m.tir: warning: input 'r' is a sequence: the NPU takes i64[?,n], its elements, which must have one shape, stacked along a new first dim [W_PLAIN_INPUT]
+! m.tir: warning: input 'o' is optional: the NPU takes f32[3], which must be given [W_PLAIN_INPUT]
+! m.tir: warning: output 's' is a sequence: the NPU gives one tensor, the elements stacked along a new first dim [W_PLAIN_OUTPUT]
+# one output for each element where their number is known, of shapes of their own
+$ printf 'graph @g(%%x: f32[4], %%y: f32[2,4]) -> (%%s, %%z) {\n  %%s = SequenceConstruct(%%x, %%y, %%x)\n  %%z = ai.onnx.ml::ZipMap(%%y) {classlabels_strings=["a", "b", "c", "d"]} : seq(map(str,f32[]))\n}\n' >outputs.tir
+$ tailor convert outputs.tir -o m.air --summary=none; tailor opt m.air -o - | grep "^graph"
+> graph @g(%x: f32[4], %y: f32[2,4]) -> (%s_0, %s_1, %s_2, %z) {
+! outputs.tir: warning: output 's' is a sequence: the NPU gives 3 outputs, one for each element: 's_0', 's_1', 's_2' [W_PLAIN_OUTPUT]
+! outputs.tir: warning: output 'z' is a list of maps: the NPU gives the tensor of their values, a row for each map, in the order of the keys "a", "b", "c", "d" [W_PLAIN_OUTPUT]
+# ONNX output has them as they are, without a word
+$ tailor convert m.tir -o m.onnx --summary=none; tailor opt m.onnx -o - | grep '^graph'
+> graph @g(%q: seq(f32[2]), %r: seq(i64[n]), %o: optional(f32[3]), %i: i64[]) -> (%s, %n, %p) {
+# maps and matrices
+$ printf 'graph @g(%%x: map(i64,f32[]), %%a: sparse(f32[3,4]), %%b: f32[4,2]) -> (%%y, %%z) {\n  %%y = ai.onnx.ml::DictVectorizer(%%x) {int64_vocabulary=[7, 9]}\n  %%z = com.microsoft::SparseToDenseMatMul(%%a, %%b)\n}\n' >maps.tir
+$ tailor convert maps.tir -o m.air --summary=none
+! maps.tir: warning: input 'x' is a map: the NPU takes f32[1,2], the values of the keys 7, 9, 0 where there is none [W_PLAIN_INPUT]
+! maps.tir: warning: input 'a' is sparse: the NPU takes f32[3,4], with the zeros [W_PLAIN_INPUT]
+# what no tensor can hold is refused by name: elements that grow, a value that may be absent
+$ printf 'graph @g(%%n: i64[], %%x: f32[5], %%o: optional(f32[2])) -> (%%s, %%p) {\n  const %%yes: bool[] = true\n  %%e = SequenceEmpty()\n  %%s = Loop(%%n, %%yes, %%e) @grow {\n    body=graph @b(%%i: i64[], %%c: bool[], %%q: seq(f32[*])) -> (%%c, %%r) {\n      const %%zero: i64[1] = [0]\n      %%to = Unsqueeze(%%i, %%zero)\n      %%t = Slice(%%x, %%zero, %%to)\n      %%r = SequenceInsert(%%q, %%t)\n    }\n  }\n  %%p = SequenceEmpty()\n}\n' >no.tir
+$ tailor convert no.tir -o m.air --summary=none 2>&1 | grep error
+> no.tir: error: output 'p' is no tensor: sequences, optionals and maps cannot enter or leave a model on the NPU [E10501]
+> no.tir: error: 1 op type has no NPU form: Loop x1 ('grow'): needs expansion into several NPU ops, for which no rule fits [E10501]
