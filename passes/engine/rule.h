@@ -18,7 +18,7 @@ enum {
   TL_RULE_VALUES = 60,  /* values of one rule, captured or built */
   TL_RULE_NAMES = 24,   /* attributes captured and numbers computed by one rule */
   TL_RULE_NODES = 48,   /* nodes of one pattern */
-  TL_RULE_BUILT = 32,   /* nodes of one replacement */
+  TL_RULE_BUILT = 48,   /* nodes of one replacement */
   TL_RULE_EITHERS = 8   /* number of `either` in one pattern */
 };
 

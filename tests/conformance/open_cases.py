@@ -105,16 +105,49 @@ def resize_axes():
         yield f'resize/{mode}-axes-sizes-{key}', graph(inputs, [
             'const %t = i64[2] [7, 9]',
             f'%y = Resize(%x, _, _, %t){words(mode=mode, axes=[2, 3])}'])
-        for policy in ('not_larger', 'not_smaller'):
-            settings = words(mode=mode, axes=[2, 3], keep_aspect_ratio_policy=policy)
-            yield f'resize/{mode}-{policy}-{key}', graph(inputs, [
-                'const %t = i64[2] [7, 9]', f'%y = Resize(%x, _, _, %t){settings}'])
+        yield from ratios(key, inputs, mode)
+        # what PyTorch's exporter says besides
+        settings = words(mode=mode, coordinate_transformation_mode='pytorch_half_pixel',
+                         cubic_coeff_a=-0.75, nearest_mode='floor')
+        yield f'resize/{mode}-torch-{key}', graph(inputs, [
+            'const %s = f32[4] [1.0, 1.0, 1.7, 2.0]', f'%y = Resize(%x, _, %s){settings}'])
         settings = words(mode=mode, coordinate_transformation_mode='tf_crop_and_resize',
                          extrapolation_value=1.5)
+        yield from crops(key, inputs, mode)
         yield f'resize/{mode}-crop-{key}', graph(inputs, [
             'const %roi = f32[8] [0.0,0.0,0.1,0.2,1.0,1.0,0.8,1.2]',
             'const %z = i64[2] [4, 5]', '%h = Shape(%x) {start=0, end=2}',
             '%t = Concat(%h, %z) {axis=0}', f'%y = Resize(%x, %roi, _, %t){settings}'])
+
+
+def ratios(key, inputs, mode):
+    for policy, place, sizes in itertools.product(
+            ('not_larger', 'not_smaller'), ('half_pixel', 'asymmetric'), ('7, 9', '3, 5')):
+        settings = words(mode=mode, axes=[2, -1], coordinate_transformation_mode=place,
+                         keep_aspect_ratio_policy=policy)
+        yield f'resize/{mode}-{policy}-{place}-{sizes[0]}-{key}', graph(inputs, [
+            f'const %t = i64[2] [{sizes}]', f'%y = Resize(%x, _, _, %t){settings}'])
+
+
+def crops(key, inputs, mode):
+    for near in NEAR if mode == 'nearest' else ('floor',):
+        settings = words(mode=mode, axes=[2, -1], extrapolation_value=1.5, nearest_mode=near,
+                         coordinate_transformation_mode='tf_crop_and_resize')
+        region = 'const %roi = f32[4] [0.15,0.2,0.8,1.2]'
+        for how, operands, line in (('sizes', '_, %t', 'const %t = i64[2] [4, 5]'),
+                                    ('one', '_, %t', 'const %t = i64[2] [1, 5]'),
+                                    ('scales', '%t', 'const %t = f32[2] [1.7, 0.6]')):
+            yield f'resize/{mode}-crop-{how}-{near}-{key}', graph(inputs, [
+                region, line, f'%y = Resize(%x, %roi, {operands}){settings}'])
+
+
+def antialiased():
+    maps = MAPS[:1] + MAPS[2:]
+    for (key, dims), mode, place, how, out in itertools.product(
+            IMAGES.items(), ('linear', 'cubic'), maps, ('down', 'fixed', 'like'), (0, 1)):
+        yield (f'resize/{mode}-antialias-{place}-{out}-{how}-{key}',
+               resize(dims, how, mode=mode, antialias=1, exclude_outside=out,
+                      coordinate_transformation_mode=place))
 
 
 def upsamples():
@@ -202,10 +235,35 @@ def unpools():
     for key, dims in IMAGES.items():
         inputs = {'x': image(dims)}
         yield f'pool/indices-{key}', graph(inputs, [f'%y, %i = MaxPool(%x){pool}'], ('y', 'i'))
-        yield f'pool/unpool-{key}', graph(inputs, [
-            f'%p, %i = MaxPool(%x){pool}', f'%y = MaxUnpool(%p, %i){pool}'])
+        # of an odd size, places of the pool would lie outside of what undoes it
+        even = ['%r = Concat(%x, %x) {axis=2}', '%e = Concat(%r, %r) {axis=3}',
+                f'%p, %i = MaxPool(%e){pool}']
+        yield f'pool/unpool-{key}', graph(inputs, [*even, f'%y = MaxUnpool(%p, %i){pool}'])
         yield f'pool/unpool-shape-{key}', graph(inputs, [
-            f'%p, %i = MaxPool(%x){pool}', '%s = Shape(%x)', f'%y = MaxUnpool(%p, %i, %s){pool}'])
+            *even, 'const %two = i64[4] [0, 0, 1, 2]', '%n = Shape(%e)', '%s = Add(%n, %two)',
+            f'%y = MaxUnpool(%p, %i, %s){pool}'])
+    yield from places()
+
+
+def places():
+    """MaxPool with the places of its maxima."""
+    for rank in (3, 4, 5):
+        n = rank - 2
+        forms = {'overlap': {'strides': [2] * n}, 'pads': {'pads': [1] * (2 * n)},
+                 'dilated': {'dilations': [2] * n, 'strides': [2] * n, 'kernel_shape': [2] * n},
+                 'ceil': {'strides': [2] * n, 'ceil_mode': 1},
+                 'valid': {'strides': [2] * n, 'auto_pad': 'VALID'}}
+        for (key, dims), (form, settings) in itertools.product(OF_RANK[rank].items(),
+                                                               forms.items()):
+            call = words(**{'kernel_shape': [3] * n, **settings})
+            yield f'pool/places-{form}-{rank}d-{key}', graph({'x': image(dims)}, [
+                f'%y, %i = MaxPool(%x){call}'], ('y', 'i'))
+    for key, dims in IMAGES.items():
+        columns = words(kernel_shape=[3, 2], strides=[2, 2], storage_order=1)
+        yield f'pool/places-columns-{key}', graph({'x': image(dims)}, [
+            f'%y, %i = MaxPool(%x){columns}'], ('y', 'i'))
+        yield f'pool/places-bytes-{key}', graph({'x': image(dims, 'u8')}, [
+            f'%y, %i = MaxPool(%x){words(kernel_shape=[2, 2])}'], ('y', 'i'))
 
 
 def paddings():
@@ -363,6 +421,18 @@ def signals():
             'const %w = f32[4] [0.25, 1.0, 0.75, 0.5]', '%y = STFT(%x, %step, %w)'])
         yield f'signal/dft-{key}', graph({'x': image((dims[0], '8', dims[1], '1'))}, [
             'const %a = i64[] 1', '%y = DFT(%x, _, %a)'])
+        yield f'signal/stft-any-{key}', graph({'x': image(dims), 'w': 'f32["L2"]'}, [
+            'const %step = i64[] 2', 'const %two = i64[1] [2]', 'const %at = i64[1] [0]',
+            '%short = Slice(%w, %at, %two)', '%y = STFT(%x, %step, %short)'])
+        # the transform of complex numbers has no half that mirrors the other
+        for axis, (sided, cells) in itertools.product((0, 1), ((0, 1), (1, 1), (0, 2))):
+            lines = [f'const %a = i64[] {axis}', 'const %n = i64[] 7']
+            inputs = {'x': image((dims[0], dims[1], str(cells)))}
+            for form, call in (('plain', '_, %a'), ('long', '%n, %a')):
+                yield f'signal/dft-{form}-{axis}-{sided}-{cells}-{key}', graph(inputs, lines + [
+                    f'%y = DFT(%x, {call}) {{onesided={sided}}}'])
+        yield f'signal/dft-inverse-{key}', graph({'x': image((dims[0], dims[1], '2'))}, [
+            'const %a = i64[] 1', '%y = DFT(%x, _, %a) {inverse=1}'])
 
 
 def windows():
@@ -394,8 +464,45 @@ def windows():
                                        '%y = Col2Im(%x, %h, %b) {strides=[2,2]}'])
 
 
-CASES = (resizes, upsamples, convolutions, conv_transposes, pools, paddings, movements, choices,
-         regions, signals, windows)
+def indices():
+    for key, dims in IMAGES.items():
+        inputs = {'x': image(dims)}
+        for op, axis, keep, last in itertools.product(('ArgMax', 'ArgMin'), (0, -1), (0, 1),
+                                                      (0, 1)):
+            call = words(axis=axis, keepdims=keep, select_last_index=last)
+            yield f'arg/{op}-{axis}-{keep}-{last}-{key}', graph(inputs, [
+                'const %two = f32[] 2.0', '%t = Mul(%x, %two)', '%r = Round(%t)',
+                f'%y = {op}(%r){call}'])
+        yield f'unique/sorted-{key}', graph(inputs, [
+            '%r = Round(%x)', '%y, %f, %i, %c = Unique(%r)'], ('y', 'f', 'i', 'c'))
+        yield f'pad/computed-axes-{key}', graph({**inputs, 'n': 'i64[4]'}, [
+            'const %least = i64[4] [1, 0, 2, 1]', 'const %most = i64[4] [2, 1, 2, 2]',
+            '%m = Max(%n, %least)', '%p = Min(%m, %most)', 'const %a = i64[2] [2, -1]',
+            '%y = Pad(%x, %p, _, %a) {mode="edge"}'])
+    for k in (-1, 0, 2):
+        yield f'eye/{k}', graph({'x': 'f32["H","W"]'}, [f'%y = EyeLike(%x) {{k={k}}}'])
+    for reduction in ('mean', 'sum', 'none'):
+        for key, x, t in (('rows', '"N","C"', '"N"'), ('image', '"N","C","H"', '"N","H"')):
+            labels = ['const %o = i64[] 1', '%one = Abs(%t)', '%l = Min(%one, %o)']
+            call = words(reduction=reduction)
+            inputs = {'x': f'f32[{x}]', 't': f'i64[{t}]'}
+            yield f'loss/nll-{reduction}-{key}', graph(inputs, labels + [
+                f'%y = NegativeLogLikelihoodLoss(%x, %l){call}'])
+            yield f'loss/sce-{reduction}-{key}', graph(inputs, labels + [
+                f'%y = SoftmaxCrossEntropyLoss(%x, %l){call}'])
+    for reduction in ('none', 'add', 'mul', 'max', 'min'):
+        for depth in (1, 2):
+            rows = 'const %i = i64[3,1] [1, -2, 1]' if depth == 1 else \
+                'const %i = i64[3,2] [1, 0, -2, 1, 0, 0]'
+            data = {'x': 'f32["H","W","C"]', 'u': 'f32[3,"W","C"]' if depth == 1 else 'f32[3,"C"]'}
+            if reduction == 'none':
+                rows = rows.replace('[1, -2, 1]', '[1, -2, 0]')
+            yield f'scatter/{reduction}-{depth}', graph(data, [
+                rows, f'%y = ScatterND(%x, %i, %u){words(reduction=reduction)}'])
+
+
+CASES = (resizes, antialiased, upsamples, indices, convolutions, conv_transposes, pools, paddings,
+         movements, choices, regions, signals, windows)
 
 
 def cases():

@@ -217,6 +217,16 @@ static double symmetric(const tl_resize *r, int axis, double in, double i) {
   return place_of(r, at - 0.5);
 }
 
+/* tf_crop_and_resize: from the start of the region to its end, a single element in the middle. */
+static double in_region(const tl_resize *r, int axis, double in, double i) {
+  double from = r->from[axis], to = r->to[axis], last = in - 1;
+  if (r->out[axis] <= 1)
+    return place_of(r, 0.5 * place_of(r, from + to) * last);
+  double way = place_of(r, place_of(r, i * place_of(r, to - from)) * last);
+  return place_of(r, place_of(r, from * last) +
+                         place_of(r, way / (double)(r->out[axis] - 1)));
+}
+
 /* Returns where result element i lies in the operand. align_corners uses the length before it was
  * rounded, as the specification does. */
 static double coordinate(const tl_resize *r, int axis, double in, double i) {
@@ -231,12 +241,7 @@ static double coordinate(const tl_resize *r, int axis, double in, double i) {
   case TL_RESIZE_TF_HALF_PIXEL_NN: return divided(r, i, 0.5, scale, 0);
   case TL_RESIZE_PYTORCH_HALF_PIXEL: return r->out[axis] > 1 ? divided(r, i, 0.5, scale, 0.5) : 0;
   case TL_RESIZE_HALF_PIXEL_SYMMETRIC: return symmetric(r, axis, in, i);
-  case TL_RESIZE_TF_CROP: {
-    double from = r->from[axis], to = r->to[axis];
-    if (r->out[axis] > 1)
-      return from * (in - 1) + i * (to - from) * (in - 1) / (double)(r->out[axis] - 1);
-    return 0.5 * (from + to) * (in - 1);
-  }
+  case TL_RESIZE_TF_CROP: return in_region(r, axis, in, i);
   default: return divided(r, i, 0.5, scale, 0.5);
   }
 }
