@@ -223,8 +223,7 @@ static double in_region(const tl_resize *r, int axis, double in, double i) {
   if (r->out[axis] <= 1)
     return place_of(r, 0.5 * place_of(r, from + to) * last);
   double way = place_of(r, place_of(r, i * place_of(r, to - from)) * last);
-  return place_of(r, place_of(r, from * last) +
-                         place_of(r, way / (double)(r->out[axis] - 1)));
+  return place_of(r, place_of(r, from * last) + place_of(r, way / (double)(r->out[axis] - 1)));
 }
 
 /* Returns where result element i lies in the operand. align_corners uses the length before it was
