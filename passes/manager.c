@@ -27,6 +27,16 @@ static const tl_pass_order orders_of_table[] = {
 #include "passes/passes.tbl"
 };
 
+static const tl_pass_need needs_of_table[] = {
+#define NEEDED(a, reason) {&rows_of_table[ROW_##a], reason},
+#include "passes/passes.tbl"
+};
+
+const tl_pass_need *tl_pass_needs(uint32_t *n) {
+  *n = sizeof needs_of_table / sizeof *needs_of_table;
+  return needs_of_table;
+}
+
 const tl_pass_row *tl_pass_rows(uint32_t *n) {
   *n = N_ROWS;
   return rows_of_table;
@@ -147,13 +157,35 @@ static tl_status run_pass(tl_module *m, tl_pass *pass, const tl_pass_row *row, t
   return status;
 }
 
+static bool is_needed(const tl_pass_row *row) {
+  for (size_t i = 0; i < sizeof needs_of_table / sizeof *needs_of_table; i++)
+    if (needs_of_table[i].row == row)
+      return true;
+  return false;
+}
+
+/* Runs a pass, outside the limit of rewrites if no output could do without it. */
+static tl_status run_within_limit(tl_module *m, tl_pass *pass, const tl_pipeline_options *p,
+                                  const tl_pass_row *row, tl_arena *rooms) {
+  if (!p->spares_needed || !is_needed(row))
+    return run_pass(m, pass, row, rooms);
+  uint64_t *counted = pass->rewrites, limit = pass->limit, aside = 0;
+  pass->rewrites = &aside;
+  pass->limit = UINT64_MAX;
+  tl_status status = run_pass(m, pass, row, rooms);
+  pass->rewrites = counted;
+  pass->limit = limit;
+  pass->changed = 0;
+  return status;
+}
+
 /* Runs one pass with hooks, timing, counting and the verifier. */
 static tl_status run_one(tl_module *m, tl_pass *pass, const tl_pipeline_options *p, tl_arena *rooms,
                          unsigned *levels, tl_pass_result *r) {
   r->nodes_before = tl_module_count_nodes(m);
   TL_TRY(call_hook(p, m, r, false));
   uint64_t start = now_ns();
-  tl_status status = run_pass(m, pass, r->row, rooms);
+  tl_status status = run_within_limit(m, pass, p, r->row, rooms);
   r->nanoseconds = now_ns() - start;
   r->changed = pass->changed;
   r->nodes_after = tl_module_count_nodes(m);
@@ -203,7 +235,7 @@ static tl_status run(tl_module *m, const tl_options *options, pipeline *l,
                   .elsewhere = p->explain_elsewhere,
                   .off_chip = p->stage == TL_STAGE_ONNX && !p->passes,
                   .rewrites = &report->rewrites,
-                  .limit = p->rewrite_limit ? p->rewrite_limit : UINT64_MAX};
+                  .limit = p->rewrite_limit || p->spares_needed ? p->rewrite_limit : UINT64_MAX};
   tl_status status = run_rows(m, &pass, l, rooms, report);
   tl_engine_state_release(&engine);
   tl_step_pipeline_end(m);
@@ -257,6 +289,8 @@ static tl_status run_rows(tl_module *m, tl_pass *pass, pipeline *l, tl_arena *ro
     *r = (tl_pass_result){.row = l->rows[l->at]};
     pass->rest = add_rest(&after, l) ? run_rest : NULL;
     TL_TRY(run_one(m, pass, l->p, rooms, &levels, r));
+    if (l->p->ends_at_limit && report->rewrites >= pass->limit)
+      break;
   }
   return TL_OK;
 }

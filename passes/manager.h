@@ -37,6 +37,14 @@ typedef struct tl_pass_order {
   const char *reason;
 } tl_pass_order;
 
+/* A pass that some form cannot do without. */
+typedef struct tl_pass_need {
+  const tl_pass_row *row; /* of the table */
+  const char *reason;
+} tl_pass_need;
+
+/* Returns the passes that outputs cannot do without; *n is their number. O(1). */
+const tl_pass_need *tl_pass_needs(uint32_t *n);
 /* Return the table in pipeline order, and the order pairs; *n is their number. O(1). */
 const tl_pass_row *tl_pass_rows(uint32_t *n);
 const tl_pass_order *tl_pass_orders(uint32_t *n);
@@ -66,7 +74,11 @@ typedef struct tl_pipeline_options {
   int level;              /* 0, 1, 2 */
   tl_stage stage;         /* kind of the table's pipeline */
   bool verify_each;       /* runs the verifier before the first and after every pass */
-  uint64_t rewrite_limit; /* upper bound on rewrites of all passes; 0: none */
+  uint64_t rewrite_limit; /* upper bound on rewrites of all passes; 0: none, unless spares_needed */
+  bool spares_needed; /* passes that the form cannot do without (NEEDED) rewrite without limit, and
+                           * their rewrites do not count */
+  bool ends_at_limit; /* no pass runs behind the one that reached the limit: the module is in the
+                           * very state behind that rewrite, in whatever form */
   tl_pass_hook hook;
   void *hook_user;
   tl_remark_fn remark;

@@ -91,6 +91,16 @@ static const tl_command commands[] = {
      "part, for 'tailor verify PART DIR'. A part of an ONNX model becomes AIR as convert makes it "
      "without options; write ONNX and convert that for others.",
      tl_command_extract},
+    {"bisect", TL_COMMAND_BISECT, "MODEL [OPTION of convert...] [--verify|--check='CMD {}']",
+     "find the rewrite that breaks a model",
+     "Runs the passes that convert runs with these options, and finds the pass, and in it the one "
+     "rewrite, behind which the check fails: the model no longer computes what it did (--verify, "
+     "the default), or a command is not content with it (--check). Prints the pass, the rule, the "
+     "nodes and the IR before and after. States are checked as they are between two rewrites, in "
+     "whatever form. -o FILE says which passes run and is not written; without it, those of AIR. "
+     "Exit status 5: a rewrite was found, or another failure is described; 0: the check is content "
+     "with the whole way.",
+     tl_command_bisect},
     {"options", TL_COMMAND_OPTIONS, "[KEY] [--json]", "list the keys of run configurations",
      "Lists the keys that a file for --run-config may have, by section: type, values, default, "
      "consumer, and the name in GE. With KEY, only that key.",

@@ -4,7 +4,7 @@
 
 /* Short names for the columns of options.tbl. */
 #define ANY TL_COMMAND_ANY
-#define CONVERT TL_COMMAND_CONVERT
+#define CONVERT (TL_COMMAND_CONVERT | TL_COMMAND_DEBUG)
 #define OPT TL_COMMAND_OPT
 #define PASSES TL_COMMAND_PASSES
 #define OPS TL_COMMAND_OPS
@@ -17,6 +17,8 @@
 #define SIMULATE TL_COMMAND_SIMULATE
 #define DIFF TL_COMMAND_DIFF
 #define EXTRACT TL_COMMAND_EXTRACT
+#define BISECT TL_COMMAND_BISECT
+#define DEBUG TL_COMMAND_DEBUG
 #define TRAINING (CONVERT | OPT | EXPLAIN | SIMULATE)
 
 /* Where keys of a run configuration stand, and what happens to them, by their consumer. */
@@ -33,7 +35,7 @@
 
 static const tl_option_row rows[TL_N_OPTION_ROWS] = {
 #define OWNED(name, aliases, letter, kind, values, fallback, commands, group, help)                \
-  {name,  aliases, values, fallback, "", help, "", kind, TL_FATE_OWN, group, (uint16_t)(commands), \
+  {name,  aliases, values, fallback, "", help, "", kind, TL_FATE_OWN, group, (uint32_t)(commands), \
    letter},
 #define OWN(id, name, aliases, letter, kind, values, fallback, commands, group, help)              \
   OWNED(name, aliases, letter, TL_OPTION_##kind, values, fallback, commands, TL_OPTIONS_##group,   \
@@ -117,7 +119,7 @@ tl_option_id tl_option_common(unsigned command, unsigned i) {
     uint16_t command;
     uint16_t id;
   } common[] = {
-#define COMMON(command, id) {command, TL_OPTION_##id},
+#define COMMON(command, id) {TL_COMMAND_##command, TL_OPTION_##id},
 #include "frontend/config/options.tbl"
   };
   for (size_t k = 0; k < sizeof common / sizeof *common; k++) {

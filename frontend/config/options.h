@@ -67,7 +67,10 @@ enum {
   TL_COMMAND_SIMULATE = 1 << 12, /* simulate-ranks */
   TL_COMMAND_DIFF = 1 << 13,
   TL_COMMAND_EXTRACT = 1 << 14,
-  TL_COMMAND_ANY = (1 << 15) - 1
+  TL_COMMAND_BISECT = 1 << 15,
+  TL_COMMAND_ANY = (1 << 16) - 1,
+  /* They run conversions over and over, and take all options of convert. */
+  TL_COMMAND_DEBUG = TL_COMMAND_BISECT
 };
 
 /* Groups of options in help and documents. From TL_OPTIONS_TRAIN on they are run configuration. */
@@ -101,7 +104,7 @@ typedef struct tl_option_row {
   uint8_t kind;         /* tl_option_kind */
   uint8_t fate;         /* tl_option_fate */
   uint8_t group;        /* tl_option_group */
-  uint16_t commands;    /* TL_COMMAND_ set */
+  uint32_t commands;    /* TL_COMMAND_ set */
   char letter;          /* 'o' for -o, 0: none */
 } tl_option_row;
 

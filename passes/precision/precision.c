@@ -124,6 +124,51 @@ static tl_status check_formats(const tl_pass *p, const tl_module *m) {
                       s.n == 1 ? "" : " the first", name);
 }
 
+/* Returns the first tensor of the node that gets another dtype, NULL if there is none. */
+static const tl_precision_slot *first_change(const tl_module *m, const tl_precision *d,
+                                             tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  for (uint32_t i = 0; i < node->n_results; i++)
+    if (d->values[node->results + i].chosen != d->values[node->results + i].original)
+      return &d->values[node->results + i];
+  for (uint32_t i = 0; i < node->n_operands; i++)
+    if (d->uses[node->operands + i].chosen != d->uses[node->operands + i].original)
+      return &d->uses[node->operands + i];
+  return NULL;
+}
+
+/* Lets a node keep its dtypes; casts will stand around it where its neighbours change theirs. */
+static void keep_dtypes(const tl_module *m, tl_precision *d, tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  for (uint32_t i = 0; i < node->n_results; i++)
+    d->values[node->results + i].chosen = d->values[node->results + i].original;
+  for (uint32_t i = 0; i < node->n_operands; i++)
+    d->uses[node->operands + i].chosen = d->uses[node->operands + i].original;
+  d->nodes[n].flags &= (uint8_t)~TL_CHOICE_CHANGED;
+}
+
+/* Each node that gets other dtypes is one rewrite, so that bisection finds the node. Nodes behind
+ * the limit keep theirs; nodes with bodies go with what is inside them. Returns false if the limit
+ * was reached before. */
+static bool take_nodes(tl_pass *p, tl_module *m, tl_precision *d) {
+  uint64_t before = p->changed;
+  if (*p->rewrites >= p->limit)
+    return false;
+  for (uint32_t i = 0; i < m->graphs.n; i++) {
+    if (m->graphs.at[i]->erased)
+      continue;
+    TL_FOR_NODES(m, m->graphs.at[i], n) {
+      const tl_precision_slot *s = d->nodes[n].form ? first_change(m, d, n) : NULL;
+      if (s && !tl_pass_may_rewrite(p))
+        keep_dtypes(m, d, n);
+      else if (s)
+        tl_pass_remark(p, m, n, true, "%s becomes %s", tl_dtype_get((tl_dtype)s->original)->name,
+                       tl_dtype_get((tl_dtype)s->chosen)->name);
+    }
+  }
+  return p->changed != before || tl_pass_may_rewrite(p);
+}
+
 tl_status tl_pass_precision(tl_pass *p, tl_module *m) {
   tl_precision decision;
   tl_precision_own own;
@@ -132,7 +177,7 @@ tl_status tl_pass_precision(tl_pass *p, tl_module *m) {
     return TL_OK;
   TL_TRY(check_formats(p, m));
   TL_TRY(tl_precision_decide(m, &own.options, p->scratch, &decision));
-  if (!changes_anything(m, &decision) || !tl_pass_may_rewrite(p))
+  if (!changes_anything(m, &decision) || !take_nodes(p, m, &decision))
     return TL_OK;
   if (own.config.by_chip && !count(m, &decision))
     return tl_no_memory(m);

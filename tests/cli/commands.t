@@ -38,6 +38,7 @@ $ tailor help
 >   diff-precision  compare two explanations of dtypes
 >   diff            show where two models differ
 >   extract         write a part of a model
+>   bisect          find the rewrite that breaks a model
 >   options         list the keys of run configurations
 >   help            explain a command
 >
@@ -66,6 +67,7 @@ $ tailor --help
 >   diff-precision  compare two explanations of dtypes
 >   diff            show where two models differ
 >   extract         write a part of a model
+>   bisect          find the rewrite that breaks a model
 >   options         list the keys of run configurations
 >   help            explain a command
 >

@@ -47,6 +47,9 @@ def text_of(path):
         return f.read()
 
 
+DEBUGGERS = ['bisect']  # they take every option of convert, as docs/options.md says
+
+
 class Project:
     """The files of the project, and the commands and options that its program has."""
 
@@ -78,6 +81,7 @@ class Project:
                               re.M):
             cells = re.split(r'(?<!\\)\|', row[1])
             takers = [c.strip() for c in cells[3].split(',')]
+            takers += DEBUGGERS if 'convert' in takers else []
             keys = re.findall(r'`([^`]+)`', cells[4])
             for name in [row[0], *keys]:
                 spellings.add(name.replace('_', '-'))

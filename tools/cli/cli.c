@@ -301,6 +301,8 @@ static tl_status take_word(tl_cli *cli, const char *arg) {
 static tl_status parse_all(tl_cli *cli, int argc, char **argv) {
   tl_status first = TL_OK;
   bool words_only = false;
+  cli->arguments = argv;
+  cli->n_arguments = argc;
   for (int i = 0; i < argc; i++) {
     const char *arg = argv[i];
     tl_status status = TL_OK;
@@ -363,6 +365,11 @@ static void choose_verbosity(tl_cli *cli) {
   const char *colour = tl_cli_get(cli, TL_OPTION_COLOR);
   cli->colour = strcmp(colour, "always") == 0 ||
                 (strcmp(colour, "auto") == 0 && isatty(STDERR_FILENO));
+}
+
+bool tl_cli_colours_output(const tl_cli *cli) {
+  const char *colour = tl_cli_get(cli, TL_OPTION_COLOR);
+  return strcmp(colour, "always") == 0 || (strcmp(colour, "auto") == 0 && isatty(STDOUT_FILENO));
 }
 
 tl_status tl_cli_parse(tl_cli *cli, int argc, char **argv) {

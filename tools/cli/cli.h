@@ -19,10 +19,12 @@ typedef struct tl_command tl_command;
 typedef struct tl_cli {
   tl_settings settings;
   tl_diag diag;
-  tl_session session;         /* what loads, runs and saves; borrows the members here */
-  const tl_command *command;  /* NULL: none was named */
-  const char *word;           /* the first argument that is not an option, NULL: none */
-  const char *word2;          /* the second one, of commands that take two */
+  tl_session session;        /* what loads, runs and saves; borrows the members here */
+  const tl_command *command; /* NULL: none was named */
+  const char *word;          /* the first argument that is not an option, NULL: none */
+  const char *word2;         /* the second one, of commands that take two */
+  char *const *arguments;    /* all behind the name of the command, as they were given */
+  int n_arguments;
   tl_path_vec outputs;        /* every -o, in order; strings in the settings' arena */
   tl_path_vec inputs;         /* every --input */
   tl_path_vec dims;           /* every --dim */
@@ -71,6 +73,8 @@ tl_status tl_cli_apply(tl_cli *cli) TL_NODISCARD;
 
 /* Writes text to standard output; TL_IO when that fails. Releases the buffer. */
 tl_status tl_cli_print(tl_cli *cli, tl_buf *text) TL_NODISCARD;
+/* Returns true if standard output should have colours. */
+bool tl_cli_colours_output(const tl_cli *cli);
 /* Writes text to standard error unless --quiet asks for errors only. Releases the buffer. */
 void tl_cli_note(tl_cli *cli, tl_buf *text);
 
@@ -109,6 +113,7 @@ tl_status tl_verify_converted(tl_cli *cli) TL_NODISCARD;
 tl_status tl_command_diff_precision(tl_cli *cli);
 tl_status tl_command_diff(tl_cli *cli);
 tl_status tl_command_extract(tl_cli *cli);
+tl_status tl_command_bisect(tl_cli *cli);
 tl_status tl_command_simulate_ranks(tl_cli *cli);
 tl_status tl_command_options(tl_cli *cli);
 tl_status tl_command_help(tl_cli *cli);

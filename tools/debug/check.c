@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Implements checks of a model. */
+#include "tools/debug/check.h"
+
+#include "ir/infer/infer.h"
+#include "tools/debug/command.h"
+
+/* ---- with numbers ---------------------------------------------------------------------------- */
+
+/* Ends the threads of the evaluator: a process is a copy of the thread that starts it alone. */
+static void end_threads(tl_check *c) {
+  tl_pool_destroy(c->e.pool);
+  c->e.pool = NULL;
+  c->e.options.pool = NULL;
+}
+
+static tl_status evaluate_reference(tl_check *c) {
+  TL_TRY(tl_evaluation_load(&c->e, c->cli->word, &c->reference));
+  TL_TRY(tl_inputs_settle(&c->e, c->reference, &c->inputs, &c->note));
+  TL_TRY(tl_evaluation_run(&c->e, c->reference, &c->inputs, &c->outputs));
+  return tl_grains_find(c->reference, TL_DTYPE_NONE, &c->grains)
+             ? TL_OK
+             : tl_fail_memory(&c->cli->diag, TL_NOWHERE);
+}
+
+static void describe_elements(tl_check *c, const tl_difference *d) {
+  tl_buf *out = &c->why;
+  tl_buf_printf(out, "%llu of %llu elements differ, by at most ", (unsigned long long)d->off,
+                (unsigned long long)d->n);
+  tl_buf_add_f32(out, (float)d->max_abs);
+  tl_buf_printf(out, "; element %llu is ", (unsigned long long)d->worst);
+  tl_buf_add_f32(out, (float)d->got);
+  tl_buf_add_z(out, " and was ");
+  tl_buf_add_f32(out, (float)d->want);
+}
+
+/* Describes the output that is farthest beyond what is allowed. */
+static void describe(tl_check *c, const tl_verify_report *r) {
+  const tl_output_row *worst = NULL;
+  for (uint32_t i = 0; i < r->outputs.n; i++) {
+    const tl_output_row *row = &r->outputs.at[i];
+    if (!row->d.equal && (!worst || row->d.reason || row->d.excess > worst->d.excess))
+      worst = row;
+  }
+  if (!worst)
+    return;
+  const tl_difference *d = &worst->d;
+  tl_buf_printf(&c->why, "output '%.*s': ", TL_SV_ARG(worst->name));
+  if (d->reason)
+    tl_buf_add_z(&c->why, d->reason);
+  else
+    describe_elements(c, d);
+}
+
+static tl_verdict judge(tl_check *c, const tl_verify_report *r) {
+  for (uint32_t i = 0; i < r->outputs.n; i++)
+    if (!r->outputs.at[i].d.equal) {
+      describe(c, r);
+      return TL_VERDICT_BAD;
+    }
+  return TL_VERDICT_GOOD;
+}
+
+/* Evaluates the module on the inputs of the reference. values: inputs, outputs. */
+static tl_status evaluate(tl_check *c, tl_module *m, bool settled, tl_host_vec *values) {
+  if (!settled)
+    TL_TRY(tl_infer_module(m));
+  TL_TRY(tl_session_run_passes(&c->cli->session, m, "expand-definitions"));
+  TL_TRY(tl_inputs_adapt(&c->e, c->reference, &c->inputs, m, &values[0]));
+  return tl_evaluation_run(&c->e, m, &values[0], &values[1]);
+}
+
+static tl_verdict verify(tl_check *c, tl_module *m, bool settled) {
+  tl_verify_report r = {.tolerance = &c->tolerance};
+  tl_host_vec values[2] = {{0}};
+  tl_verdict verdict = TL_VERDICT_UNKNOWN;
+  tl_status status = evaluate(c, m, settled, values);
+  if (status == TL_OK && tl_grains_find(m, c->e.options.emulate, &r.grains[1])) {
+    tl_host_vec both[2] = {c->outputs, values[1]};
+    r.grains[0] = c->grains;
+    status = tl_verify_outputs(&c->e, c->reference, m, both, &c->tolerance, &r);
+    c->outputs = both[0]; /* stacked sequences are among them now */
+    r.grains[0] = (tl_grains){0};
+    if (status == TL_OK)
+      verdict = judge(c, &r);
+  }
+  tl_verify_report_release(&r);
+  tl_values_release(&values[0]);
+  tl_values_release(&values[1]);
+  return verdict;
+}
+
+/* ---- with a command -------------------------------------------------------------------------- */
+
+static tl_verdict judge_exit(tl_check *c, const tl_command_result *r) {
+  if (r->signal)
+    tl_buf_printf(&c->why, "the command was stopped by signal %d", r->signal);
+  else
+    tl_buf_printf(&c->why, "the command ended with status %d", r->status);
+  if (!r->signal && r->status == TL_CANNOT_TELL)
+    return TL_VERDICT_UNKNOWN;
+  return r->signal || r->status ? TL_VERDICT_BAD : TL_VERDICT_GOOD;
+}
+
+static tl_verdict ask(tl_check *c, tl_module *m, bool settled) {
+  tl_command_result r = {0};
+  tl_verdict verdict = TL_VERDICT_UNKNOWN;
+  if (!settled && tl_infer_module(m) != TL_OK)
+    return verdict;
+  if (tl_command_ask(c->cli, c->command, m, c->format, &r) == TL_OK)
+    verdict = judge_exit(c, &r);
+  tl_command_result_release(&r);
+  return verdict;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+static tl_status check_options(tl_cli *cli) {
+  tl_settings *s = &cli->settings;
+  if (tl_cli_has(cli, TL_OPTION_CHECK) && tl_cli_has(cli, TL_OPTION_VERIFY))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(s, TL_OPTION_CHECK),
+                   "cannot be combined with --verify: there is one check");
+  if (tl_cli_has(cli, TL_OPTION_CHECK) && !strstr(tl_cli_get(cli, TL_OPTION_CHECK), "{}"))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(s, TL_OPTION_CHECK),
+                   "does not say where the model goes\vwrite {} for its path: "
+                   "--check='CMD {}'");
+  if (cli->word && strcmp(cli->word, "-") == 0)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
+                   "the model is read several times: it must be a file");
+  if (!cli->word)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE, "no model was given");
+  return TL_OK;
+}
+
+tl_status tl_check_open(tl_check *c, tl_cli *cli, tl_format format) {
+  *c = (tl_check){.cli = cli, .format = format};
+  tl_buf_init(&c->note);
+  tl_buf_init(&c->why);
+  TL_TRY(check_options(cli));
+  TL_TRY(tl_verify_tolerance(cli, &c->tolerance));
+  TL_TRY(tl_evaluation_init(&c->e, cli));
+  c->e.part = true;
+  if (tl_cli_has(cli, TL_OPTION_CHECK))
+    c->command = tl_cli_get(cli, TL_OPTION_CHECK);
+  tl_status status = c->command ? TL_OK : evaluate_reference(c);
+  end_threads(c);
+  return status;
+}
+
+void tl_check_release(tl_check *c) {
+  tl_values_release(&c->inputs);
+  tl_values_release(&c->outputs);
+  tl_grains_release(&c->grains);
+  tl_buf_release(&c->note);
+  tl_buf_release(&c->why);
+  if (c->reference)
+    tl_module_destroy(c->reference);
+  tl_evaluation_release(&c->e);
+}
+
+tl_verdict tl_check_module(tl_check *c, tl_module *m, bool settled) {
+  tl_buf_clear(&c->why);
+  return c->command ? ask(c, m, settled) : verify(c, m, settled);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks of a model while it is being debugged: it computes what it did (--verify), or a command of
+ * the user is content with it (--check). */
+#ifndef TL_TOOLS_DEBUG_CHECK_H
+#define TL_TOOLS_DEBUG_CHECK_H
+
+#include "tools/run/inputs.h"
+#include "tools/verify/outputs.h"
+
+/* What a check says of a model. */
+typedef enum tl_verdict {
+  TL_VERDICT_GOOD,
+  TL_VERDICT_BAD,
+  TL_VERDICT_UNKNOWN /* it cannot be checked */
+} tl_verdict;
+
+/* Exit status of a command that cannot tell, as git bisect run has it. */
+enum { TL_CANNOT_TELL = 125 };
+
+/* One way of checking. */
+typedef struct tl_check {
+  tl_cli *cli;
+  const char *command; /* --check; NULL: --verify */
+  tl_format format;    /* of the file that the command gets */
+  tl_tolerance tolerance;
+  tl_evaluation e;      /* without threads: each process that checks has its own */
+  tl_module *reference; /* owned; --verify: the model as it was read */
+  tl_host_vec inputs;   /* owned; of it */
+  tl_host_vec outputs;  /* owned; what it computes */
+  tl_grains grains;     /* owned; of it */
+  tl_buf note;          /* owned; which inputs are random */
+  tl_buf why;           /* owned; of the last verdict */
+} tl_check;
+
+/* Reads --check, --verify and their options; with --verify, evaluates the model. Release it in any
+ * case. Errors are reported. */
+tl_status tl_check_open(tl_check *c, tl_cli *cli, tl_format format) TL_NODISCARD;
+void tl_check_release(tl_check *c);
+/* Checks a module that passes have left in any state, and may change it. For a process of its own
+ * (child.h). settled: its types are inferred. c->why says why, in a clause. */
+tl_verdict tl_check_module(tl_check *c, tl_module *m, bool settled);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Implements work in a process of its own. */
+#include "tools/debug/child.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Writes all of a buffer; a parent that is gone needs nothing. */
+static void send_all(int pipe, const tl_buf *b) {
+  size_t sent = 0;
+  while (sent < b->n) {
+    ssize_t n = write(pipe, b->p + sent, b->n - sent);
+    if (n < 0 && errno != EINTR)
+      return;
+    sent += n > 0 ? (size_t)n : 0;
+  }
+}
+
+/* Does the work and ends the process, without the clean-up that is the parent's. */
+static void work(tl_cli *cli, int pipe, tl_child_fn fn, void *user) {
+  tl_buf reply;
+  tl_buf_init(&reply);
+  cli->progress = (tl_progress){.asked = true}; /* its thread is the parent's */
+  fn(cli, user, &reply);
+  send_all(pipe, &reply);
+  close(pipe);
+  _exit(reply.failed ? 1 : 0);
+}
+
+tl_status tl_child_start(tl_child *c, tl_cli *cli, tl_child_fn fn, void *user) {
+  int ends[2];
+  if (pipe(ends) != 0)
+    return tl_fail(&cli->diag, TL_IO, TL_NOWHERE, "cannot create a pipe: %s", strerror(errno));
+  fflush(stdout);
+  c->pipe = ends[0];
+  c->pid = fork();
+  if (c->pid == 0) {
+    close(ends[0]);
+    work(cli, ends[1], fn, user);
+  }
+  close(ends[1]);
+  if (c->pid > 0)
+    return TL_OK;
+  close(ends[0]);
+  return tl_fail(&cli->diag, TL_IO, TL_NOWHERE, "cannot start a process: %s", strerror(errno));
+}
+
+tl_status tl_child_wait(tl_child *c, tl_cli *cli, tl_buf *reply, int *signal) {
+  char block[1 << 16];
+  int how;
+  for (;;) {
+    ssize_t n = read(c->pipe, block, sizeof block);
+    if (n > 0)
+      tl_buf_add(reply, block, (size_t)n);
+    else if (n == 0 || errno != EINTR)
+      break;
+  }
+  close(c->pipe);
+  while (waitpid(c->pid, &how, 0) < 0)
+    if (errno != EINTR)
+      return tl_fail(&cli->diag, TL_IO, TL_NOWHERE, "cannot wait for a process: %s",
+                     strerror(errno));
+  *signal = WIFSIGNALED(how) ? WTERMSIG(how) : 0;
+  if (WIFEXITED(how) && WEXITSTATUS(how) != 0)
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
+  return reply->failed ? TL_NO_MEMORY : TL_OK;
+}
