@@ -27,6 +27,7 @@ enum { /* TL_<message>_<field> */
        TL_NODE_INPUT_DESC = 33,
        TL_NODE_OUTPUT_DESC = 34,
        TL_NODE_SUBGRAPH = 35,
+       TL_NODE_LINE = 1000, /* no field of GE's: the line of a text that was read */
        TL_DESC_DTYPE = 2,
        TL_DESC_SHAPE = 3,
        TL_DESC_LAYOUT = 4,
@@ -57,5 +58,9 @@ enum { /* TL_<message>_<field> */
        TL_TENSORDEF_DESC = 1,
        TL_TENSORDEF_DATA = 2
 };
+
+/* Attribute of a constant that a dump has without its data: the constant's name, so that no two
+ * such nodes are equal. */
+#define TL_AIR_NO_DATA "_tailor_no_data"
 
 #endif

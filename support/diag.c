@@ -142,7 +142,9 @@ static void add_message(tl_buf *out, const char *message) {
 static void add_place(tl_buf *out, const tl_location *where) {
   tl_buf_add_z(out, where->file ? where->file : "tailor");
   if (where->line)
-    tl_buf_printf(out, ":%u:%u", where->line, where->column);
+    tl_buf_printf(out, ":%u", where->line);
+  if (where->line && where->column)
+    tl_buf_printf(out, ":%u", where->column);
   tl_buf_add_z(out, ": ");
 }
 

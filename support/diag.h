@@ -19,7 +19,7 @@ typedef struct tl_location {
   tl_sv attr;      /* attribute, operand or option */
   uint64_t offset; /* bytes from the start of a binary file; meaningful when has_offset */
   uint32_t line;   /* 1-based, text files */
-  uint32_t column; /* 1-based, bytes */
+  uint32_t column; /* 1-based, bytes; 0: not known */
   bool has_offset;
 } tl_location;
 

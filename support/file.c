@@ -160,6 +160,25 @@ tl_status tl_file_open(tl_diag *d, const char *path, tl_file_mode mode, tl_file 
   return open_fd(d, where, fd, path, mode, out);
 }
 
+tl_status tl_file_adopt(const tl_file *of, void *bytes, uint64_t size, tl_file **out) {
+  tl_file *f = calloc(1, sizeof *f);
+  char *copy = strdup(of->path);
+  if (!f || !copy) {
+    free(f);
+    free(copy);
+    free(bytes);
+    return TL_NO_MEMORY;
+  }
+  *f = (tl_file){.path = copy,
+                 .data = bytes,
+                 .size = size,
+                 .fd = -1,
+                 .device = of->device,
+                 .inode = of->inode};
+  *out = f;
+  return TL_OK;
+}
+
 /* The mapping stays without it. */
 void tl_file_drop_descriptor(tl_file *f) {
   if (f->fd >= 0)

@@ -24,6 +24,10 @@ typedef enum tl_file_mode {
 /* Opens a regular file (or reads a pipe or device whole). Reports TL_IO with the path. *out is
  * owned by the caller. */
 tl_status tl_file_open(tl_diag *d, const char *path, tl_file_mode mode, tl_file **out) TL_NODISCARD;
+/* Makes a file of bytes in memory that were made from the contents of `of`, and stand for it: path
+ * and identity are the same. bytes: malloc; they go over to the file, and are freed after a failure
+ * as well. TL_NO_MEMORY. */
+tl_status tl_file_adopt(const tl_file *of, void *bytes, uint64_t size, tl_file **out) TL_NODISCARD;
 /* Frees the file and its contents. NULL is allowed. */
 void tl_file_close(tl_file *f);
 /* Closes the descriptor and keeps the contents: a writer then copies from memory. */

@@ -377,6 +377,12 @@ class Tests:
         """AIR files that are wrong in their structure, sanitized"""
         return counted([PYTHON, 'tests/air/hostile.py', '--tailor', self.tool('asan')])
 
+    def air_text(self):
+        """GE's text dumps: those of models read as their AIR files (every 29th), wrong ones refused
+        with the line, sanitized"""
+        return counted([PYTHON, 'tests/air/text.py', '--tailor', self.tool('asan'),
+                        '--every', '29'])
+
     def air_raised(self):
         """models as AIR files, those as ONNX again: ONNX Runtime gives the same (every 12th)"""
         ort = os.path.join(ROOT, 'tests', 'ort')

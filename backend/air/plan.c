@@ -3,6 +3,7 @@
  * It also refuses whatever AIR cannot express, so that nothing is written for such a module. */
 #include "backend/air/air.h"
 
+#include "ir/ge_fields.h"
 #include "ir/ops_gen.h"
 
 /* Checks that operands belong to the node's own graph: AIR edges never cross graphs. */
@@ -52,6 +53,11 @@ static tl_status check_holder(const tl_air *a, tl_value_id v, tl_op_id holder) {
 /* Refuses results, attributes and operands of a node that AIR cannot express. */
 static tl_status check_node(const tl_air *a, tl_node_id n) {
   const tl_node *node = tl_node_get(a->m, n);
+  tl_symbol lacking = tl_symbol_find(&a->m->symbols, TL_SV(TL_AIR_NO_DATA));
+  if (lacking != TL_NO_SYMBOL && tl_node_attr(a->m, n, lacking))
+    return tl_fail(a->m->diag, TL_UNSUPPORTED, tl_node_where(a->m, n),
+                   "a constant without data\vthe dump that the model is from lacks weights; "
+                   "DUMP_GE_GRAPH=1 and the .air file have them");
   if (node->op == TL_OP_npu_Const && !tl_node_attr(a->m, n, TL_SYM_value))
     return tl_fail(a->m->diag, TL_UNSUPPORTED, tl_node_where(a->m, n),
                    "AIR has constants as tensors only\vrun fold-constants, as -O1 does");

@@ -119,39 +119,39 @@ static void ints_attr(dump *d, const tl_attr *a) {
   word_field(d, "type", "INTS");
 }
 
-/* Writes value and type of an attribute; false, and nothing, for kinds without a text form. */
-static bool attr_payload(dump *d, const tl_attr *a) {
+/* Writes value and type of an attribute of a kind that has them in the text. */
+static void attr_payload(dump *d, const tl_attr *a) {
   switch ((tl_attr_kind)a->kind) {
   case TL_ATTR_INT:
   case TL_ATTR_BOOL:
     int_field(d, "i", a->u.i);
     word_field(d, "type", "INT");
-    return true;
+    break;
   case TL_ATTR_DTYPE:
     int_field(d, "i", tl_dtype_get((tl_dtype)a->u.i)->ge_internal);
     word_field(d, "type", "INT");
-    return true;
+    break;
   case TL_ATTR_FLOAT:
     float_field(d, "f", a->u.f);
     word_field(d, "type", "FLOAT");
-    return true;
+    break;
   case TL_ATTR_STRING:
     string_field(d, "s", tl_sym(d->m, a->u.s));
     word_field(d, "type", "STRING");
-    return true;
+    break;
   case TL_ATTR_INTS:
-  case TL_ATTR_BOOLS: ints_attr(d, a); return true;
+  case TL_ATTR_BOOLS: ints_attr(d, a); break;
   case TL_ATTR_FLOATS:
     for (uint32_t i = 0; i < a->count; i++)
       float_field(d, "floats", a->u.fs[i]);
     word_field(d, "type", "FLOATS");
-    return true;
+    break;
   case TL_ATTR_STRINGS:
     for (uint32_t i = 0; i < a->count; i++)
       string_field(d, "strings", tl_sym(d->m, a->u.ids[i]));
     word_field(d, "type", "STRINGS");
-    return true;
-  default: return false;
+    break;
+  default: break;
   }
 }
 
@@ -165,19 +165,79 @@ static void body_attr(dump *d, tl_graph_id g, uint32_t depth) {
   word_field(d, "type", "GRAPH");
 }
 
-/* Writes the attributes of a node. A kind without a text form is shown as the name of the kind. */
+/* Begins an attribute whose name is that of another with text behind it. */
+static void open_part(dump *d, const tl_attr *a, const char *format, uint32_t index) {
+  tl_buf name;
+  tl_buf_init(&name);
+  tl_buf_add_sv(&name, tl_sym(d->m, a->name));
+  tl_buf_printf(&name, format, index);
+  open_block(d, "attribute");
+  string_field(d, "name", tl_buf_view(&name));
+  d->text.failed = d->text.failed || name.failed;
+  tl_buf_release(&name);
+}
+
+/* Writes type and shape of a tensor as GE does; its data stays away. */
+static void tensor_attrs(dump *d, const tl_attr *a) {
+  const tl_tensor *tensor = tl_tensor_get(d->m, a->u.t);
+  const tl_type *t = tl_type_get(d->m, tensor->type);
+  const char *dtype = tl_dtype_get((tl_dtype)tensor->dtype)->ge_name;
+  open_part(d, a, "_desc_dtype", 0);
+  string_field(d, "s", tl_sv_from(dtype ? dtype : "DT_UNDEFINED"));
+  word_field(d, "type", "STRING");
+  close_block(d);
+  open_part(d, a, "_desc_shape", 0);
+  for (int i = 0; i < t->rank; i++)
+    int_field(d, "ints", t->dims[i]);
+  word_field(d, "type", "INTS");
+  close_block(d);
+}
+
+/* Writes a list of lists as an attribute for each. */
+static void row_attrs(dump *d, const tl_attr *a) {
+  for (uint32_t i = 0; i < a->count; i++) {
+    open_part(d, a, "_%u", i);
+    for (uint32_t k = 0; k < a->u.lists[i].n; k++)
+      int_field(d, "ints", a->u.lists[i].at[k]);
+    word_field(d, "type", "INTS");
+    close_block(d);
+  }
+}
+
+static bool has_payload(const tl_attr *a, uint32_t depth) {
+  switch ((tl_attr_kind)a->kind) {
+  case TL_ATTR_INT:
+  case TL_ATTR_BOOL:
+  case TL_ATTR_DTYPE:
+  case TL_ATTR_FLOAT:
+  case TL_ATTR_STRING:
+  case TL_ATTR_INTS:
+  case TL_ATTR_BOOLS:
+  case TL_ATTR_FLOATS:
+  case TL_ATTR_STRINGS: return true;
+  case TL_ATTR_GRAPH: return depth < MAX_DEPTH;
+  default: return false;
+  }
+}
+
+/* Writes the attributes of a node; kinds that GE's dumps have no form for are left out, as
+ * there. */
 static void node_attrs(dump *d, tl_node_id n, uint32_t depth) {
   const tl_node *node = tl_node_get(d->m, n);
   for (uint32_t i = 0; i < node->n_attrs; i++) {
     const tl_attr *a = &node->attrs[i];
+    if (a->kind == TL_ATTR_TENSOR)
+      tensor_attrs(d, a);
+    else if (a->kind == TL_ATTR_INT_LISTS)
+      row_attrs(d, a);
+    if (!has_payload(a, depth))
+      continue;
     open_block(d, "attribute");
     string_field(d, "name", tl_sym(d->m, a->name));
-    if (a->kind == TL_ATTR_GRAPH && depth < MAX_DEPTH)
+    if (a->kind == TL_ATTR_GRAPH)
       body_attr(d, a->u.g, depth);
-    else if (!attr_payload(d, a)) {
-      string_field(d, "s", tl_sv_from(tl_attr_kind_name((tl_attr_kind)a->kind)));
-      word_field(d, "type", "STRING");
-    }
+    else
+      attr_payload(d, a);
     close_block(d);
   }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a text dump for people, in the form of GE's ge_onnx_*.pbtxt files, which graph viewers
  * open. It is an ONNX ModelProto as protobuf text with op types "ge:<Type>". It contains no data of
- * weights, and no reader for it exists here. */
+ * weights. frontend/air reads such files, as it reads GE's. */
 #ifndef TL_BACKEND_TEXT_PBTXT_H
 #define TL_BACKEND_TEXT_PBTXT_H
 

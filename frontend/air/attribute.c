@@ -228,6 +228,47 @@ static bool counts_outputs(tl_sv key, const tl_op *row) {
   return row && key.n > prefix.n && memcmp(key.p, prefix.p, prefix.n) == 0;
 }
 
+/* Gives a value of a dump the kind that the prototype declares: flags are integers there, and so
+ * are element types in the dumps of Tailor. */
+static void take_kind(const tl_op *row, tl_attr *a) {
+  const tl_op_attr *known = row ? tl_op_attr_find(row, a->name) : NULL;
+  if (!known)
+    return;
+  if (a->kind == TL_ATTR_INT && known->value.kind == TL_ATTR_BOOL)
+    *a = tl_attr_bool(a->name, a->u.i != 0);
+  else if (a->kind == TL_ATTR_INTS && known->value.kind == TL_ATTR_BOOLS)
+    a->kind = TL_ATTR_BOOLS;
+  else if (a->kind == TL_ATTR_INT && known->value.kind == TL_ATTR_DTYPE)
+    *a = tl_attr_dtype(a->name, tl_dtype_from_ge(a->u.i));
+}
+
+static bool has_attr(const tl_air_reader *r, tl_symbol name) {
+  for (uint32_t k = 0; k < r->attrs.n; k++)
+    if (r->attrs.at[k].name == name)
+      return true;
+  return false;
+}
+
+/* Adds what a dump leaves out. Attributes that are element types: ops have at most one, that of
+ * their first result. Nodes without the strings of their prototype are counted: a dump may be
+ * made without strings. */
+static tl_status complete(tl_air_reader *r, const tl_air_op *op, const tl_op *row) {
+  bool unnamed = false;
+  for (uint32_t i = 0; row && i < row->n_attrs; i++) {
+    const tl_attr *known = &row->attrs[i].value;
+    if ((known->kind != TL_ATTR_STRING && known->kind != TL_ATTR_DTYPE) || has_attr(r, known->name))
+      continue;
+    unnamed = unnamed || known->kind == TL_ATTR_STRING;
+    tl_value_id first = op->n_outputs ? tl_node_get(r->m, op->node)->results : TL_NO_VALUE;
+    tl_dtype type = first ? tl_type_dtype(r->m, tl_value_type(r->m, first)) : TL_DTYPE_NONE;
+    if (known->kind == TL_ATTR_DTYPE && type != TL_DTYPE_NONE && type != TL_DTYPE_RESOURCE &&
+        !tl_attr_vec_push(&r->attrs, tl_attr_dtype(known->name, type)))
+      return TL_NO_MEMORY;
+  }
+  r->n_unnamed += unnamed;
+  return TL_OK;
+}
+
 tl_status tl_air_attributes(tl_air_reader *r, const tl_air_op *op, tl_location where) {
   tl_air_entry e;
   const tl_op *row = tl_op_row(tl_node_get(r->m, op->node)->op);
@@ -245,10 +286,12 @@ tl_status tl_air_attributes(tl_air_reader *r, const tl_air_op *op, tl_location w
       TL_TRY(carry(r, e.value, where, &attr));
     else
       TL_TRY(read_value(r, e.value, where, &attr));
+    if (r->form == TL_AIR_DUMP)
+      take_kind(row, &attr);
     if (attr.kind != TL_ATTR_NONE && !tl_attr_vec_push(&r->attrs, attr))
       return TL_NO_MEMORY;
   }
-  return TL_OK;
+  return r->form == TL_AIR_DUMP ? complete(r, op, row) : TL_OK;
 }
 
 /* ---- notes ----------------------------------------------------------------------------------- */

@@ -19,6 +19,16 @@ static uint8_t role_of(tl_sv type) {
   return tl_sv_is(type, "NetOutput") ? TL_AIR_OUTPUT : TL_AIR_OP;
 }
 
+/* Returns true for a constant whose data a dump leaves out. It stays a node, so that the graph
+ * can be looked at. */
+static bool lacks_data(tl_proto body) {
+  tl_proto value;
+  return !tl_air_find(body, TL_NODE_ATTR, "value", &value) &&
+         !tl_air_find(body, TL_NODE_ATTR, "location", &value) &&
+         !tl_air_find(body, TL_NODE_ATTR, "file_path", &value) &&
+         !tl_air_find(body, TL_NODE_ATTR, "file_id", &value);
+}
+
 /* Reads what the list of nodes needs: name, type, and numbers of descs. */
 static tl_status scan_op(tl_air_reader *r, tl_proto body, tl_air_op *out) {
   tl_field f;
@@ -33,13 +43,17 @@ static tl_status scan_op(tl_air_reader *r, tl_proto body, tl_air_op *out) {
     case TL_TAG(TL_NODE_TYPE, TL_WIRE_BYTES): type = tl_proto_sv(f.body); break;
     case TL_TAG(TL_NODE_INPUT_DESC, TL_WIRE_BYTES): out->n_inputs++; break;
     case TL_TAG(TL_NODE_OUTPUT_DESC, TL_WIRE_BYTES): out->n_outputs++; break;
+    case TL_TAG(TL_NODE_LINE, TL_WIRE_VARINT):
+      out->line = r->form == TL_AIR_BINARY ? 0 : (uint32_t)f.value;
+      break;
     default: break;
     }
   if (step == TL_STEP_BAD)
     return tl_air_malformed(r, walk.p, "OpDef");
-  if (name.n == 0 || type.n == 0)
-    return tl_fail(r->d, TL_INVALID_MODEL, TL_AT_NODE(r->path, name), "a node without a %s",
-                   name.n ? "type" : "name");
+  if (name.n == 0 || type.n == 0) {
+    tl_location where = {.file = r->path, .node = name, .line = out->line};
+    return tl_fail(r->d, TL_INVALID_MODEL, where, "a node without a %s", name.n ? "type" : "name");
+  }
   out->name = tl_air_symbol(r, name);
   out->type = tl_air_symbol(r, type);
   out->role = role_of(type);
@@ -47,6 +61,11 @@ static tl_status scan_op(tl_air_reader *r, tl_proto body, tl_air_op *out) {
   tl_proto value;
   if (out->role == TL_AIR_CONSTANT && tl_air_find(body, TL_NODE_ATTR, "original_type", &value))
     out->role = TL_AIR_OP;
+  if (out->role == TL_AIR_CONSTANT && r->form != TL_AIR_BINARY && lacks_data(body)) {
+    out->role = TL_AIR_OP;
+    out->no_data = true;
+    r->n_empty++;
+  }
   return out->name == TL_NO_SYMBOL || out->type == TL_NO_SYMBOL ? TL_NO_MEMORY : TL_OK;
 }
 
@@ -63,9 +82,11 @@ static tl_status list_ops(tl_air_reader *r, tl_proto body) {
     if (tl_field_tag(&f) != TL_TAG(TL_GRAPH_NODE, TL_WIRE_BYTES))
       continue;
     TL_TRY(scan_op(r, f.body, &op));
-    if (tl_slot_get(&r->op_of, op.name))
-      return tl_fail(r->d, TL_INVALID_MODEL, tl_air_at(r, op.name),
-                     "two nodes of one graph have this name");
+    if (tl_slot_get(&r->op_of, op.name)) {
+      tl_location where = TL_AT_NODE(r->path, tl_sym(r->m, op.name));
+      where.line = op.line;
+      return tl_fail(r->d, TL_INVALID_MODEL, where, "two nodes of one graph have this name");
+    }
     if (++r->n_nodes > TL_AIR_MAX_NODES)
       return tl_fail(r->d, TL_LIMIT, TL_AT_FILE(r->path), "the model has more than %d nodes",
                      (int)TL_AIR_MAX_NODES);

@@ -10,9 +10,10 @@
 
 enum { TL_AIR_MAX_NODES = 4000000 }; /* most nodes of a file, over all its graphs */
 
-/* Loads an AIR file. Files of weights are looked up below the folder of `path`. The module owns
- * every file it views. After a failure *out is NULL, and one diagnostic says why: TL_IO,
- * TL_INVALID_MODEL, TL_LIMIT, TL_NO_MEMORY. O(bytes of the graph); weights are not read. */
+/* Loads an AIR file, or a text dump of one (tl_air_is_text). Files of weights are looked up
+ * below the folder of `path`. The module owns every file it views. After a failure *out is NULL,
+ * and one diagnostic says why: TL_IO, TL_INVALID_MODEL, TL_LIMIT, TL_NO_MEMORY. O(bytes of the
+ * graph); weights are not read. */
 tl_status tl_air_load(tl_diag *d, const char *path, tl_file_mode mode,
                       tl_module **out) TL_NODISCARD;
 /* Loads an AIR file from memory likewise; the bytes must outlive the module. `name` stands for the
@@ -24,5 +25,10 @@ tl_status tl_air_load_bytes(tl_diag *d, const char *name, const void *bytes, siz
  * not: such a file has its first graph in field 7 and no ir_version in field 1. Looks at the first
  * fields only. */
 bool tl_air_looks_like(const void *bytes, size_t n);
+
+/* Returns true for a text that begins as GE's dumps do: protobuf text of a ModelDef
+ * (ge_proto_*.txt), or of a ModelProto of ONNX (ge_onnx_*.pbtxt). Looks at the fields up to the
+ * first node. */
+bool tl_air_is_text(const void *bytes, size_t n);
 
 #endif

@@ -6,27 +6,6 @@
 #include "ir/marks.h"
 #include "ir/verify/verify.h"
 
-/* A graph begins with its name, an input, an output or a node. */
-static bool begins_as_graph(tl_proto body) {
-  tl_field f;
-  return tl_proto_next(&body, &f) == TL_STEP_FIELD && f.type == TL_WIRE_BYTES &&
-         (f.number == TL_GRAPH_NAME || (f.number >= 4 && f.number <= TL_GRAPH_NODE));
-}
-
-bool tl_air_looks_like(const void *bytes, size_t n) {
-  tl_proto w = {bytes, (const unsigned char *)bytes + n};
-  tl_field f;
-  for (int i = 0; i < 8 && tl_proto_next(&w, &f) == TL_STEP_FIELD; i++)
-    switch (tl_field_tag(&f)) {
-    case TL_TAG(TL_MODEL_NAME, TL_WIRE_BYTES):
-    case TL_TAG(TL_MODEL_VERSION, TL_WIRE_VARINT):
-    case TL_TAG(TL_MODEL_CUSTOM_VERSION, TL_WIRE_BYTES): break;
-    case TL_TAG(TL_MODEL_GRAPH, TL_WIRE_BYTES): return begins_as_graph(f.body);
-    default: return false;
-    }
-  return false;
-}
-
 static tl_status add_graph(tl_air_reader *r, tl_proto body) {
   tl_air_graph graph = {.body = body};
   tl_field f;
@@ -140,7 +119,23 @@ static tl_status read_metadata(tl_air_reader *r) {
 
 /* ---- driver ---------------------------------------------------------------------------------- */
 
+/* Says what a dump leaves out. */
+static void warn_of_dump(const tl_air_reader *r) {
+  if (r->n_empty)
+    tl_warn(r->d, TL_AT_FILE(r->path),
+            "%u constants have no data in the dump; the model can be looked at, not run",
+            r->n_empty);
+  if (r->n_unnamed)
+    tl_warn(
+        r->d, TL_AT_FILE(r->path),
+        "%u nodes lack attributes that are strings, which a dump has with DUMP_GE_GRAPH=1 only; "
+        "their defaults stand, which may be others than the model had",
+        r->n_unnamed);
+}
+
 static tl_status import_model(tl_air_reader *r) {
+  if (r->form != TL_AIR_BINARY)
+    TL_TRY(tl_air_from_text(r));
   TL_TRY(list_graphs(r));
   TL_TRY(tl_air_graphs(r));
   TL_TRY(read_states(r));
@@ -151,6 +146,7 @@ static tl_status import_model(tl_air_reader *r) {
             "%u attributes have no value or are lists without val_type; they are dropped, as GE "
             "does",
             r->n_lost);
+  warn_of_dump(r);
   return tl_module_verify(r->m, TL_VERIFY_ALL & ~(unsigned)TL_VERIFY_SHAPES);
 }
 
@@ -161,9 +157,12 @@ static tl_status load(tl_air_reader *r, tl_file *file, tl_module **out) {
     tl_file_close(file);
     return tl_fail_memory(r->d, TL_AT_FILE(r->path));
   }
-  tl_status status = file ? tl_module_add_file(r->m, file) : TL_OK;
+  bool text = r->form != TL_AIR_BINARY;
+  tl_status status = file && !text ? tl_module_add_file(r->m, file) : TL_OK;
   if (status == TL_OK)
     status = import_model(r);
+  if (text)
+    tl_file_close(file); /* the module has what was made of it */
   if (status == TL_NO_MEMORY)
     status = tl_no_memory(r->m);
   tl_air_reader_release(r);
@@ -183,11 +182,13 @@ tl_status tl_air_load(tl_diag *d, const char *path, tl_file_mode mode, tl_module
                      .file = file,
                      .mode = mode,
                      .model = {file->data, file->data + file->size}};
+  r.form = tl_air_text_form((tl_sv){(const char *)file->data, (size_t)file->size});
   return load(&r, file, out);
 }
 
 tl_status tl_air_load_bytes(tl_diag *d, const char *name, const void *bytes, size_t n,
                             tl_module **out) {
   tl_air_reader r = {.d = d, .path = name, .model = {bytes, (const unsigned char *)bytes + n}};
+  r.form = tl_air_text_form((tl_sv){bytes, n});
   return load(&r, NULL, out);
 }

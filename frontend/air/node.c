@@ -80,6 +80,14 @@ static tl_op_id op_of(tl_air_reader *r, tl_symbol type) {
   return op != UINT32_MAX ? op : tl_op_intern(r->m, TL_SYM_npu, type);
 }
 
+/* Says of a constant of a dump that it has no data. */
+static tl_status note_no_data(tl_air_reader *r, const tl_air_op *op) {
+  tl_symbol key = tl_module_intern(r->m, TL_SV(TL_AIR_NO_DATA));
+  if (key == TL_NO_SYMBOL)
+    return TL_NO_MEMORY;
+  return tl_node_set_attr(r->m, op->node, tl_attr_string(key, op->name));
+}
+
 tl_status tl_air_make_node(tl_air_reader *r, tl_graph_id g, tl_air_op *op) {
   tl_location where = tl_air_at(r, op->name);
   tl_node_spec spec = {.name = op->name, .n_results = op->n_outputs};
@@ -93,6 +101,8 @@ tl_status tl_air_make_node(tl_air_reader *r, tl_graph_id g, tl_air_op *op) {
   TL_TRY(describe_results(r, op));
   TL_TRY(tl_air_attributes(r, op, where));
   TL_TRY(tl_node_set_attrs(r->m, op->node, r->attrs.at, r->attrs.n));
+  if (op->no_data)
+    TL_TRY(note_no_data(r, op));
   tl_node_get(r->m, op->node)->stream = stream_of(op->body);
   return tl_air_notes(r, op);
 }

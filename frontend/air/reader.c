@@ -26,6 +26,14 @@ tl_status tl_air_malformed(const tl_air_reader *r, const unsigned char *at, cons
                  "malformed %s\vthe file is damaged, truncated, or not an AIR model", what);
 }
 
+tl_location tl_air_at(const tl_air_reader *r, tl_symbol node) {
+  tl_location where = TL_AT_NODE(r->path, tl_sym(r->m, node));
+  uint32_t at = tl_slot_get(&r->op_of, node);
+  if (at && at <= r->ops.n)
+    where.line = r->ops.at[at - 1].line;
+  return where;
+}
+
 tl_symbol tl_air_symbol(tl_air_reader *r, tl_sv s) {
   return s.n ? tl_intern_view(&r->m->symbols, s) : 0;
 }

@@ -33,6 +33,8 @@ typedef struct tl_air_op {
   uint32_t n_inputs;  /* descs */
   uint32_t n_outputs; /* descs */
   int64_t index;      /* Data: its attribute index, or that of the parent's input; else -1 */
+  uint32_t line;      /* of a text; 0: the file is binary */
+  bool no_data;       /* a constant of a dump without weights */
   uint8_t role;       /* tl_air_role */
   tl_node_id node;
   tl_value_id value;
@@ -43,6 +45,13 @@ TL_VEC(tl_air_op_vec, tl_air_op);
 TL_VEC(tl_attr_vec, tl_attr);
 TL_VEC(tl_span_vec, tl_proto);
 
+/* What a file is, besides its contents. */
+typedef enum tl_air_form {
+  TL_AIR_BINARY,
+  TL_AIR_TEXT, /* ge_proto_*.txt: protobuf text of the same messages */
+  TL_AIR_DUMP  /* ge_onnx_*.pbtxt: in the shape of ONNX, which loses kinds of attributes */
+} tl_air_form;
+
 typedef struct tl_air_reader {
   tl_diag *d;
   const char *path;
@@ -50,6 +59,7 @@ typedef struct tl_air_reader {
   const tl_file *file; /* NULL: the model is in the caller's memory */
   tl_proto model;      /* the whole file; offsets in messages count from its start */
   tl_file_mode mode;   /* of files of weights */
+  tl_air_form form;
   tl_side_file_vec externals;
   tl_air_graph_vec graphs; /* in the order of the file; the first is the main one */
   tl_u32_vec graph_of;     /* by symbol: position in graphs + 1 */
@@ -58,6 +68,8 @@ typedef struct tl_air_reader {
   tl_u32_vec named;        /* by symbol: 1 if a value has the name */
   uint32_t n_nodes;        /* over all graphs */
   uint32_t n_lost;         /* attributes without a value, which GE drops as well */
+  uint32_t n_empty;        /* constants without data, in a text */
+  uint32_t n_unnamed;      /* nodes that lack strings which their prototypes require, in a dump */
   /* Room for one node: */
   tl_span_vec edges;   /* data and control edges, in the order of the file */
   tl_span_vec inputs;  /* descs */
@@ -77,10 +89,8 @@ void tl_air_reader_release(tl_air_reader *r);
 tl_status tl_air_malformed(const tl_air_reader *r, const unsigned char *at, const char *what);
 /* Returns the symbol of bytes of the file, which it views; TL_NO_SYMBOL if memory is out. */
 tl_symbol tl_air_symbol(tl_air_reader *r, tl_sv s);
-/* Returns the location of a node in messages. */
-static inline tl_location tl_air_at(const tl_air_reader *r, tl_symbol node) {
-  return TL_AT_NODE(r->path, tl_sym(r->m, node));
-}
+/* Returns the location of a node of the graph being read in messages. */
+tl_location tl_air_at(const tl_air_reader *r, tl_symbol node);
 /* An entry of an attribute map. */
 typedef struct tl_air_entry {
   tl_sv key;
@@ -134,6 +144,13 @@ tl_status tl_air_edge_source(tl_air_reader *r, const tl_air_op *user, tl_proto e
                              tl_value_id *out, bool *control, tl_node_id *from) TL_NODISCARD;
 /* Names a value; where the name is taken, by one made from it. */
 tl_status tl_air_name_value(tl_air_reader *r, tl_value_id v, tl_sv name) TL_NODISCARD;
+
+/* ---- text.c ---- */
+/* Returns what a file is by how it begins. */
+tl_air_form tl_air_text_form(tl_sv text);
+/* Turns a text, which r->file or r->model is, into the message that is read from then on.
+ * TL_INVALID_MODEL, TL_LIMIT, TL_NO_MEMORY. */
+tl_status tl_air_from_text(tl_air_reader *r) TL_NODISCARD;
 
 /* ---- graph.c ---- */
 /* Reads the graphs of the file, main graph first, then those that its nodes name. */

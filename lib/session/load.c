@@ -75,14 +75,15 @@ static tl_onnx_load_options onnx_options(const tl_session *s) {
       .mode = mode_of(s), .options = &s->settings->options, .training = trains(s->settings)};
 }
 
-/* Returns true if the file is AIR: its suffix says so, or its first fields do where the suffix is
- * of no other format. Asked before looks_like_text, since AIR begins with the byte of a line
- * feed. */
+/* Returns true if the file is AIR or a text dump of it: its suffix says so, or its first fields do
+ * where the suffix is of no other format. Asked before looks_like_text, since AIR begins with the
+ * byte of a line feed. */
 static bool is_air(const tl_file *f) {
   tl_sv path = tl_sv_from(f->path);
   return tl_sv_ends_with(path, ".air") ||
          (!tl_sv_ends_with(path, ".onnx") && !tl_sv_ends_with(path, ".tir") &&
-          tl_air_looks_like(f->data, (size_t)f->size));
+          (tl_air_looks_like(f->data, (size_t)f->size) ||
+           tl_air_is_text(f->data, (size_t)f->size)));
 }
 
 /* Loads a model from standard input, which is read as a whole. The module views the bytes, so

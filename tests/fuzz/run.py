@@ -19,8 +19,8 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-KINDS = ('air', 'onnx', 'op_info', 'precision', 'rules', 'run_config', 'switch', 'tir', 'train',
-         'value')
+KINDS = ('air', 'air_text', 'onnx', 'op_info', 'precision', 'rules', 'run_config', 'switch', 'tir',
+         'train', 'value')
 # Seeds of these kinds are protobuf text: folder, file and message that encode them.
 PROTOS = {'onnx': ('frontend/onnx', 'onnx.proto', 'tl_onnx.ModelProto'),
           'air': ('backend/air', 'ge_ir.proto', 'tl_ge.ModelDef')}
