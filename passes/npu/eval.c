@@ -7,6 +7,7 @@
 #include "passes/edit/half.h"
 #include "passes/expr/function.h"
 #include "passes/npu/nearest.h"
+#include "passes/npu/windows.h"
 
 enum { MAX_SCAN = 1 << 20 }; /* upper bound on elements read from one constant */
 
@@ -151,6 +152,7 @@ static tl_rv family(tl_site *site) {
 static tl_rv word(tl_site *site, const tl_expr *e) {
   switch (e->function) {
   case TL_FN_always: return tl_rv_truth(true);
+  case TL_FN_ends_in_padding: return tl_rv_truth(tl_npu_ends_in_padding(site));
   case TL_FN_tf_nearest: return tl_rv_truth(tl_npu_tf_nearest(site));
   case TL_FN_nin: return tl_rv_int(given(site, true));
   case TL_FN_nout: return tl_rv_int(given(site, false));

@@ -173,6 +173,18 @@ def remainder(a, b):
     return None if a is None or not b else a % b
 
 
+def late_window(node):
+    """Whether padding behind and step together are longer than a window, along some axis."""
+    def given(name, default):
+        return node.attrs.get(name) or node.defaults.get(name) or default
+    kernel = given('kernel_shape', [])
+    n, pads = len(kernel), given('pads', [])
+    if given('auto_pad', 'NOTSET') != 'NOTSET' or len(pads) != 2 * n:
+        pads = [0] * 2 * n
+    rows = zip(kernel, given('dilations', [1] * n), pads[n:], given('strides', [1] * n))
+    return any(after + step > (k - 1) * hole + 1 for k, hole, after, step in rows)
+
+
 def call(node, name, args):
     port = node.port(args[0][1]) if args[0][0] == 'word' and PORT.match(args[0][1]) else None
     tests = {'is_const': lambda: port is not None and port['const'] is not None,
@@ -214,6 +226,8 @@ def word(node, w):
     fixed = {'always': True, 'true': True, 'false': False, 'static': static(node),
              'nin': len(given['in']), 'nout': len(given['out']), 'soc': node.soc,
              'source_opset': 1000, 'in*': node.inputs}
+    if w == 'ends_in_padding':
+        return late_window(node)
     if w in fixed:
         return fixed[w]
     if w == 'channels':
