@@ -96,6 +96,7 @@ int tl_context_set(tl_context *c, const char *name, const char *value) {
  * loads a model names it. */
 static tl_status resolve(tl_context *c) {
   const tl_settings *s = &c->settings;
+  tl_settings_for_toolkit(&c->settings);
   TL_TRY(tl_settings_resolve(&c->settings, &c->diag));
   if (s->accelerate.text)
     return tl_fail(&c->diag, TL_UNSUPPORTED,

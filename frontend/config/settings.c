@@ -10,6 +10,10 @@ void tl_settings_init(tl_settings *s) {
   s->options = tl_options_default();
 }
 
+void tl_settings_for_toolkit(tl_settings *s) {
+  s->value[TL_OPTION_TOOLKIT] = tl_settings_get(s, TL_OPTION_TOOLKIT);
+}
+
 void tl_settings_release(tl_settings *s) { tl_arena_release(&s->arena); }
 
 /* range: "low..high", both included. */

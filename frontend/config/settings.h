@@ -20,6 +20,10 @@ void tl_settings_release(tl_settings *s);
 tl_status tl_settings_set(tl_settings *s, tl_diag *d, tl_option_id id,
                           const char *value) TL_NODISCARD;
 
+/* Makes the default of --toolkit count, for what writes or explains AIR files. Call it before the
+ * settings are resolved. */
+void tl_settings_for_toolkit(tl_settings *s);
+
 /* Checks the given values together, reads the files that they name, and fills s->options. All
  * errors are reported. */
 tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) TL_NODISCARD;

@@ -182,9 +182,11 @@ static tl_status resolve_fusion(tl_settings *s, tl_diag *d) {
   if (list && strcmp(list, "list") != 0)
     direct = list;
   char level = tl_settings_get(s, TL_OPTION_LEVEL)[0];
+  const char *toolkit = s->value[TL_OPTION_TOOLKIT];
   *c = (tl_fusion_config){
       .forbidden_close = TL_SWITCH_ON, /* atc appends it to every --optimization-switch */
       .preset = s->value[TL_OPTION_FUSION_PRESET],
+      .toolkit = toolkit && strcmp(toolkit, "2022") == 0 ? "toolkit_2022" : NULL,
       .functional_only = level < '2',
       .nothing = level == '0'};
   if (file)

@@ -196,6 +196,20 @@ tl_status tl_infer_affine_grid(tl_infer *ctx, uint32_t node) {
   return tl_infer_put(ctx, 0, tl_infer_dtype(ctx, 0), (int)axes + 2, dims);
 }
 
+/* npu::AffineGrid: theta [N,r,r+1], size [N,C,d...] of r+2 values -> points [N,product of d,r]. */
+tl_status tl_infer_grid_points(tl_infer *ctx, uint32_t node) {
+  tl_partial size = tl_infer_elems(ctx, 1);
+  tl_dim dims[3] = {tl_infer_dim(ctx, 0, 0), TL_DIM_UNKNOWN, tl_infer_dim(ctx, 0, 1)};
+  (void)node;
+  if (size.at && size.n > 2) {
+    dims[0] = tl_elem_dim(size.at[0]);
+    dims[1] = 1;
+  }
+  for (uint32_t i = 2; size.at && i < size.n; i++)
+    dims[1] = tl_dim_mul(ctx->m, dims[1], tl_elem_dim(size.at[i]));
+  return tl_infer_put(ctx, 0, tl_infer_dtype(ctx, 0), 3, dims);
+}
+
 /* MaxRoiPool: X [N,C,H,W], rois [R,5] -> [R,C,pooled...]. */
 tl_status tl_infer_roi_pool(tl_infer *ctx, uint32_t node) {
   tl_int_list pooled = tl_node_attr_ints(ctx->m, node, TL_SYM_pooled_shape);

@@ -83,6 +83,8 @@ static verdict by_file(const tl_fusion_config *c, const tl_fusion_name *row, tl_
     return (verdict){state, "switch file"};
   if (c->preset && tl_fusion_preset_has(c->preset, pass))
     return (verdict){TL_SWITCH_OFF, "--fusion-preset"};
+  if (c->toolkit && tl_fusion_preset_has(c->toolkit, pass))
+    return (verdict){TL_SWITCH_OFF, "--toolkit"};
   if (row && !row->on)
     return (verdict){TL_SWITCH_OFF, "off by default"};
   if (has_section && c->file_all[kind])

@@ -37,6 +37,7 @@ typedef struct tl_fusion_config {
   tl_switch direct_all;     /* --fusion=ALL:... */
   tl_switch file_all[TL_N_FUSION_SECTIONS]; /* ALL of the switch file */
   const char *preset;                       /* --fusion-preset; NULL: none */
+  const char *toolkit;                      /* preset of --toolkit; NULL: none */
   tl_switch forbidden_close;                /* atc always appends forbidden_close_pass:on */
   bool functional_only;                     /* below -O2, atc's oo_level O1: only what is needed */
   bool nothing;    /* -O0: no pass that rewrites by rules runs, whatever is switched on */

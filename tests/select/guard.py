@@ -79,6 +79,8 @@ def term(t):
             args.append(arg)
             rest = rest[1:] if rest[0] == ',' else rest
         return ('call', t[0], args), rest[1:]
+    if t[1:2] == ['[']:
+        return ('item', t[0], int(t[2])), t[4:]
     return ('word', t[0]), t[1:]
 
 
@@ -247,6 +249,9 @@ def value(node, tree):
         return tree[1]
     if kind == 'word':
         return word(node, tree[1])
+    if kind == 'item':
+        items = word(node, tree[1])
+        return items[tree[2]] if isinstance(items, list) and tree[2] < len(items) else None
     if kind == 'call':
         return call(node, tree[1], tree[2])
     if kind in ('+', '-', '*'):

@@ -81,6 +81,7 @@ static tl_status convert(tl_cli *cli, tl_conversion *c) {
 
 tl_status tl_command_convert(tl_cli *cli) {
   TL_TRY(check_arguments(cli));
+  tl_settings_for_toolkit(&cli->settings);
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
   bool twice = cli->settings.accelerate.text != NULL;
   tl_conversion c = {0};

@@ -357,6 +357,7 @@ tl_status tl_command_explain(tl_cli *cli) {
   bool suggest = tl_cli_has(cli, TL_OPTION_SUGGEST_MIXLIST);
   if (suggest)
     TL_TRY(tl_suggest_prepare(cli));
+  tl_settings_for_toolkit(&cli->settings);
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
   if (suggest)
     return tl_suggest_mixlist(cli);
