@@ -24,3 +24,25 @@ $ printf 'graph @g(%%n: i64[], %%x: f32[5], %%o: optional(f32[2])) -> (%%s, %%p)
 $ tailor convert no.tir -o m.air --summary=none 2>&1 | grep error
 > no.tir: error: output 'p' is no tensor: sequences, optionals and maps cannot enter or leave a model on the NPU [E10501]
 > no.tir: error: 1 op type has no NPU form: Loop x1 ('grow'): needs expansion into several NPU ops, for which no rule fits [E10501]
+# integers of four bits are bytes
+$ printf 'graph @g(%%x: f32[3,4], %%s: f32[], %%z: u4[]) -> (%%y, %%i) {\n  %%y = QuantizeLinear(%%x, %%s, %%z)\n  %%i = Cast(%%y) {to=6}\n}\n' >nibbles.tir
+$ tailor convert nibbles.tir -o m.air --summary=none
+! nibbles.tir: warning: input 'z' is u4: the NPU takes u8, a byte for each number [W_NIBBLES]
+! nibbles.tir: warning: output 'y' is u4: the NPU gives u8, a byte for each number [W_NIBBLES]
+$ printf 'graph @g(%%x: i8[4]) -> (%%y) {\n  %%y = Cast(%%x) {to=22}\n}\n' >narrow.tir; tailor convert narrow.tir -o m.air --summary=none 2>&1 | grep error
+> narrow.tir: error: node Cast->y: Cast has no kernel for x i8, y i4 on Ascend910B [P0205]
+# both forms compute the same
+$ tailor verify nibbles.tir --npu | grep equal
+> equal   "y": 0 of 12 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "i": 0 of 12 elements differ, max abs 0, max rel 0, cosine 1
+! nibbles.tir: warning: input 'z' is u4: the NPU takes u8, a byte for each number [W_NIBBLES]
+! nibbles.tir: warning: output 'y' is u4: the NPU gives u8, a byte for each number [W_NIBBLES]
+$ printf 'graph @g(%%x: f32[n,2], %%t: f32[2]) -> (%%s, %%l) {\n  const %%yes: bool[] = true\n  const %%zero: i64[] = 0\n  %%d = Shape(%%x)\n  %%n = Gather(%%d, %%zero)\n  %%e = SplitToSequence(%%x) {keepdims=0}\n  %%s = Loop(%%n, %%yes, %%e) {\n    body=graph @b(%%j: i64[], %%c: bool[], %%q: seq(f32[2])) -> (%%c, %%r) {\n      %%f = Cast(%%j) {to=1}\n      %%u = Mul(%%t, %%f)\n      %%r = SequenceInsert(%%q, %%u)\n    }\n  }\n  %%l = SequenceConstruct(%%t, %%x)\n}\n' >loop.tir; tailor verify loop.tir --npu --dim n=3
+> 2 of 2 inputs are random (seed 0)
+> tolerance 1e-07 + 0.001 |b| + 2.065e-07 max|b| (3 roundings to f32)
+> equal   "s": 0 of 12 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "l_0": 0 of 2 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "l_1": 0 of 6 elements differ, max abs 0, max rel 0, cosine 1
+> 2 tensors have the same name, 0 of them differ
+! loop.tir: warning: output 's' is a sequence: the NPU gives one tensor, the elements stacked along a new first dim [W_PLAIN_OUTPUT]
+! loop.tir: warning: output 'l' is a sequence: the NPU gives 2 outputs, one for each element: 'l_0', 'l_1' [W_PLAIN_OUTPUT]

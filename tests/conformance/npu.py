@@ -65,8 +65,8 @@ def run(args, *words, merge=False):
 
 def holds(row, unit):
     scale = max(SHARE, UNITS * unit) * row['largest']
-    return row['off'] == 0 or ('reason' not in row and row['max_abs'] is not None and
-                               row['max_abs'] <= scale)
+    return 'reason' not in row and (row['off'] == 0 or (row['max_abs'] is not None and
+                                                        row['max_abs'] <= scale))
 
 
 def lowers(args, case, options):

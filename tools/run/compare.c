@@ -180,9 +180,18 @@ static double largest(const tl_host *t) {
   return isnan(found.absmax) ? 0 : found.absmax;
 }
 
-/* Returns true if the dtypes may differ: float types, where the caller allows it. */
+/* Returns true for an integer of less than a byte and the byte that holds the same numbers. */
+static bool is_widened(tl_dtype a, tl_dtype b) {
+  bool integers = tl_dtype_is_integer(a) && tl_dtype_is_integer(b);
+  bool one_sign = (tl_dtype_get(a)->name[0] == 'u') == (tl_dtype_get(b)->name[0] == 'u');
+  return integers && one_sign && tl_dtype_get(a)->bits <= 8 && tl_dtype_get(b)->bits <= 8;
+}
+
+/* Returns true if the dtypes may differ, where the caller allows it: float types, or integers of
+ * less than a byte that the other model has as bytes. */
 static bool may_differ(const tl_host *a, const tl_host *b, bool cast) {
-  return cast && tl_dtype_is_float((tl_dtype)a->dtype) && tl_dtype_is_float((tl_dtype)b->dtype);
+  tl_dtype x = (tl_dtype)a->dtype, y = (tl_dtype)b->dtype;
+  return cast && ((tl_dtype_is_float(x) && tl_dtype_is_float(y)) || is_widened(x, y));
 }
 
 /* Compares two tensors under the tolerance that their dtypes allow. */

@@ -66,9 +66,12 @@ void tl_twins_release(tl_twins *t) {
   tl_twin_vec_release(&t->rows);
 }
 
-/* Compares the value of b with that of a and adds the result. */
+/* Compares the value of b with that of a and adds the result. What is no tensor on one side has
+ * another form on the other: its outputs are compared by themselves. */
 static tl_status add_row(tl_twins *t, tl_value_id v, const tl_host *got, const tl_host *want) {
   tl_twin row = {.value = v};
+  if (got->kind != want->kind)
+    return TL_OK;
   tl_grain g =
       tl_grain_worse(tl_grain_of(&t->grains[0], t->of_b[v]), tl_grain_of(&t->grains[1], v));
   tl_tolerance own = tl_tolerance_for(t->tolerance, g);
