@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of rules over equations of Einsum. Equations with "..." or without "->" give NONE:
- * their letters depend on the shapes of the operands. */
+/* Functions of rules over equations of Einsum. Equations without "->" give NONE, and so do those
+ * with "..." but for comparison: their letters depend on the shapes of the operands. */
 #include "passes/engine/functions.h"
 
 enum { MOST_LETTERS = 64 }; /* of an equation, commas and arrow included */
@@ -14,8 +14,9 @@ typedef struct equation {
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/* Reads argument i. Commas may stand between operands only. Returns false for anything else. */
-static bool read_equation(tl_site *site, const tl_expr *e, uint32_t i, equation *out) {
+/* Reads argument i. Commas may stand between operands only. dots: "..." is one letter, `.`, which
+ * is like no other. Returns false for anything else. */
+static bool read_equation(tl_site *site, const tl_expr *e, uint32_t i, bool dots, equation *out) {
   tl_rv v = tl_fn_arg(site, e, i);
   if (v.kind != TL_RV_STRING)
     return false;
@@ -26,6 +27,13 @@ static bool read_equation(tl_site *site, const tl_expr *e, uint32_t i, equation 
     char c = text.p[k];
     if (c == ' ')
       continue;
+    if (dots && c == '.' && k + 2 < text.n && text.p[k + 1] == '.' && text.p[k + 2] == '.') {
+      if (out->n == MOST_LETTERS)
+        return false;
+      out->at[out->n++] = c;
+      k += 2;
+      continue;
+    }
     bool arrow_here = c == '-' && k + 1 < text.n && text.p[k + 1] == '>';
     if (out->n == MOST_LETTERS || (arrow_here && arrow) ||
         !(arrow_here || (c == ',' && !arrow) || is_letter(c)))
@@ -59,7 +67,7 @@ static bool same_form(const equation *a, const equation *b) {
 
 tl_rv tl_fn_einsum_is(tl_site *site, const tl_expr *e) {
   equation a, b;
-  if (!read_equation(site, e, 0, &a) || !read_equation(site, e, 1, &b))
+  if (!read_equation(site, e, 0, true, &a) || !read_equation(site, e, 1, true, &b))
     return tl_rv_none();
   return tl_rv_truth(same_form(&a, &b));
 }
@@ -87,7 +95,7 @@ static bool is_unary(const equation *q) {
  * have the same number of letters. */
 tl_rv tl_fn_einsum_perm(tl_site *site, const tl_expr *e) {
   equation q;
-  if (!read_equation(site, e, 0, &q) || !is_unary(&q) || q.n != 2 * q.arrow + 1)
+  if (!read_equation(site, e, 0, false, &q) || !is_unary(&q) || q.n != 2 * q.arrow + 1)
     return tl_rv_none();
   int64_t *at = tl_fn_room(site, q.arrow);
   for (uint32_t i = 0; at && i < q.arrow; i++) {
@@ -102,7 +110,7 @@ tl_rv tl_fn_einsum_perm(tl_site *site, const tl_expr *e) {
  * the operand, or a transposition would be needed as well. */
 tl_rv tl_fn_einsum_sum(tl_site *site, const tl_expr *e) {
   equation q;
-  if (!read_equation(site, e, 0, &q) || !is_unary(&q))
+  if (!read_equation(site, e, 0, false, &q) || !is_unary(&q))
     return tl_rv_none();
   int64_t *at = tl_fn_room(site, q.arrow);
   uint32_t n = 0, kept = q.arrow + 1; /* the next letter of the result */
