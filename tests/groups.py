@@ -15,7 +15,7 @@ GROUPS = {
               'docs', 'named', 'sessions', 'worked_examples', 'fusion_names'],
     'unit': ['unit', 'threads', 'cli', 'library', 'atc_lines', 'air_options', 'run_config',
              'run_config_effects', 'precision_files', 'hostile', 'reader', 'air_round_trip',
-             'air_hostile', 'air_text', 'air_raised', 'parts', 'op_dtypes', 'runners',
+             'air_hostile', 'air_text', 'air_raised', 'diff', 'parts', 'op_dtypes', 'runners',
              'select_rows', 'meanings', 'aipp', 'step_files', 'pages'],
     'golden': ['golden', 'golden_rules', 'golden_numbers', 'rules', 'rule_numbers', 'user_ops',
                'traps', 'fused_traps', 'recognised'],

@@ -43,6 +43,13 @@ def counted(argv, **more):
     return p.stdout, (passed, failed, skipped)
 
 
+def ort_options():
+    """What makes a script use ONNX Runtime, if it is installed."""
+    ort = os.path.join(ROOT, 'tests', 'ort')
+    there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
+    return ['--ort', ort] if there else []
+
+
 def need(program):
     if not shutil.which(program):
         raise Skip(f'{program} is not installed')
@@ -192,10 +199,8 @@ class Tests:
 
     def user_ops(self):
         """ops that rule files define, in every output; rule files with mistakes, sanitized"""
-        ort = os.path.join(ROOT, 'tests', 'ort')
-        there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
         return counted([PYTHON, 'tests/rules/user_ops.py', '--tailor', self.tool('asan'),
-                        *(['--ort', ort] if there else [])])
+                        *ort_options()])
 
     def random_scopes(self):
         """random graphs of nodes that are scattered over scopes, captured, sanitized"""
@@ -228,10 +233,8 @@ class Tests:
 
     def precision_peers(self):
         """what other converters to f16 get wrong; weights of more than 2 GB"""
-        ort = os.path.join(ROOT, 'tests', 'ort')
-        there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
         return counted([PYTHON, 'tests/precision/peers.py', '--tailor', self.tool('gcc'),
-                        *(['--ort', ort] if there else [])])
+                        *ort_options()])
 
     def cast_counts(self):
         """casts against those of another converter to f16, on its lists and others"""
@@ -249,8 +252,7 @@ class Tests:
     def library(self):
         """the library and the command: the same files, exit codes and words"""
         return counted([PYTHON, 'tests/cli/test_library.py', '--tailor', self.tool('gcc'),
-                        '--library',
-                        os.path.join(self.folder('gcc'), 'lib', 'libtailor.so')])
+                        '--library', os.path.join(self.folder('gcc'), 'lib', 'libtailor.so')])
 
     def atc_lines(self):
         """atc command lines as users wrote them"""
@@ -308,10 +310,8 @@ class Tests:
 
     def train_steps(self):
         """training steps: ranks against the joined batch, scaled losses, overflow"""
-        ort = os.path.join(ROOT, 'tests', 'ort')
-        there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
         return counted([PYTHON, 'tests/train/steps.py', '--tailor', self.tool('gcc'),
-                        *(['--ort', ort] if there else [])])
+                        *ort_options()])
 
     def half_steps(self):
         """scaled losses of steps in f16, against the same steps in f32 (--full: all of them)"""
@@ -332,17 +332,13 @@ class Tests:
 
     def artifacts(self):
         """training and optimizer models of ONNX Runtime linked to steps, against NumPy"""
-        ort = os.path.join(ROOT, 'tests', 'ort')
-        there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
         return counted([PYTHON, 'tests/train/artifacts.py', '--tailor', self.tool('gcc'),
-                        *(['--ort', ort] if there else [])])
+                        *ort_options()])
 
     def single_graph(self):
         """steps that were written with their updates as single ops, against NumPy; ranks"""
-        ort = os.path.join(ROOT, 'tests', 'ort')
-        there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
         return counted([PYTHON, 'tests/train/single_graph.py', '--tailor', self.tool('gcc'),
-                        *(['--ort', ort] if there else [])])
+                        *ort_options()])
 
     def recognised(self):
         """updates written in many ways: recognised, or refused by name"""
@@ -355,17 +351,13 @@ class Tests:
 
     def loop_steps(self):
         """several steps in a loop against as many runs of the step"""
-        ort = os.path.join(ROOT, 'tests', 'ort')
-        there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
         return counted([PYTHON, 'tests/train/loop_steps.py', '--tailor', self.tool('gcc'),
-                        '--steps', '2', *(['--ort', ort] if there else [])])
+                        '--steps', '2', *ort_options()])
 
     def reader(self):
         """odd but valid models, and what is not valid, sanitized"""
-        ort = os.path.join(ROOT, 'tests', 'ort')
-        there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
         return counted([PYTHON, 'tests/reader/run.py', '--tailor', self.tool('asan'),
-                        *(['--ort', ort] if there else [])])
+                        *ort_options()])
 
     def air_round_trip(self):
         """models as AIR files: read and written again with the same bytes, and run with the numbers
@@ -391,10 +383,13 @@ class Tests:
         return counted([PYTHON, 'tests/air/raised.py', '--tailor', self.tool('gcc'), '--ort', ort,
                         '--every', '12'])
 
+    def diff(self):
+        """tailor diff over random graphs: other orders and names, planted changes, 100,000 nodes"""
+        return counted([PYTHON, 'tests/cli/test_diff.py', '--tailor', self.tool('gcc')])
+
     def parts(self):
         """parts of models, ONNX and AIR, compute what the models compute there (every 10th)"""
-        return counted([PYTHON, 'tests/extract/parts.py', '--tailor', self.tool('gcc'),
-                        '--every', '10'])
+        return counted([PYTHON, 'tests/extract/parts.py', '--tailor', self.tool('gcc')])
 
     def op_dtypes(self):
         """dtypes of the op table against those of ONNX"""
@@ -423,18 +418,12 @@ class Tests:
 
     def runners(self):
         """other runtimes behind run and verify"""
-        ort = os.path.join(ROOT, 'tests', 'ort')
-        there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
         return counted([PYTHON, 'tests/runners/run.py', '--tailor', self.tool('gcc'),
-                        *(['--ort', ort] if there else [])])
+                        *ort_options()])
 
     def conformance(self, which):
-        ort = os.path.join(ROOT, 'tests', 'ort')
-        argv = [PYTHON, 'tests/conformance/run.py', '--tailor', self.tool('gcc'), '--sanitized',
-                self.tool('asan'), '--set', which]
-        if os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node')):
-            argv += ['--ort', ort]
-        return counted(argv)
+        return counted([PYTHON, 'tests/conformance/run.py', '--tailor', self.tool('gcc'),
+                        '--sanitized', self.tool('asan'), '--set', which, *ort_options()])
 
     def official(self):
         """the official ONNX node tests"""
@@ -516,11 +505,9 @@ class Tests:
 
     def quantized(self):
         """quantized networks and models: equal with integers, every fourth model (--full: all)"""
-        ort = os.path.join(ROOT, 'tests', 'ort')
-        there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
         size = ['--n', '400'] if self.args.full else ['--n', '25', '--sample', '4']
         return counted([PYTHON, 'tests/conformance/quantized.py', '--tailor', self.tool('gcc'),
-                        *size, *(['--ort', ort] if there else [])])
+                        *size, *ort_options()])
 
     def precision_corpus(self):
         """results of modes of precision against originals, every eighth model (--full: all)"""
@@ -560,10 +547,8 @@ class Tests:
 
     def variants(self):
         """training steps in two precisions, their plans, AIR and ONNX Runtime"""
-        ort = os.path.join(ROOT, 'tests', 'ort')
-        there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
         return counted([PYTHON, 'tests/train/variants.py', '--tailor', self.tool('gcc'),
-                        *(['--ort', ort] if there else [])])
+                        *ort_options()])
 
     def determinism(self):
         """exact evaluation: threads, compilers, vector units"""

@@ -75,12 +75,13 @@ static const tl_command commands[] = {
      "Reads two files that 'explain --precision --json' wrote, for two sets of options or two "
      "models, and prints the tensors whose dtype or rule differs. Exit status 5: some do.",
      tl_command_diff_precision},
-    {"diff", TL_COMMAND_DIFF, "MODEL MODEL [--stat|--json]", "show where two models differ",
+    {"diff", TL_COMMAND_DIFF, "MODEL MODEL [--stat|--json] [--names]",
+     "show where two models differ",
      "Compares two models (ONNX, AIR or textual IR) as they are in their files and prints what was "
-     "added, removed, changed or renamed: nodes with their ops, operands, attributes, types and "
-     "control edges, weights by content, inputs and outputs. Nodes are matched by their names, "
-     "then by the names of their results, then by structure. No pass is run. Exit status 5: there "
-     "is a difference.",
+     "added, removed or changed: nodes with their ops, operands, attributes, types and control "
+     "edges, weights by content, inputs and outputs. Nodes are matched by their names, then by the "
+     "names of their results, then by structure; other names alone are a difference with --names. "
+     "No pass is run. Exit status 5: there is a difference.",
      tl_command_diff},
     {"extract", TL_COMMAND_EXTRACT, "MODEL [--from=NAMES] [--to=NAMES] -o OUTPUT... [--data=DIR]",
      "write a part of a model",

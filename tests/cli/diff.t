@@ -87,22 +87,32 @@ $ printf 'graph @g(%%x: f32[1]) -> (%%a, %%b) {\n  %%a = Exp(%%x)\n  %%b = Neg(%
 > -%b = Neg(%x)
 > +%b = Neg(%x) stream 1 after %a
 ? 5
-# nodes in another order, and operands of unnamed nodes: no difference; new names: renames only
+# nodes in another order, and operands of unnamed nodes: no difference; new names: only if asked for
 $ printf 'graph @g(%%x: f32[1]) -> (%%s) {\n  %%a = Exp(%%x)\n  %%b = Neg(%%x)\n  %%c = Exp(%%a)\n  %%d = Exp(%%b)\n  %%s = Sub(%%c, %%d)\n}\n' >n.tir; printf 'graph @g(%%x: f32[1]) -> (%%s) {\n  %%b = Neg(%%x)\n  %%d = Exp(%%b)\n  %%a = Exp(%%x)\n  %%c = Exp(%%a)\n  %%s = Sub(%%c, %%d)\n}\n' >o.tir; tailor diff n.tir o.tir
 $ sed 's/%\([abcds]\)/%new_\1/g' o.tir >r.tir; tailor diff n.tir r.tir --stat
-> what  added  removed  changed  renamed
-> Exp   0      0        0        3
-> Neg   0      0        0        1
-> Sub   0      0        0        1
+> what    added  removed  changed  renamed
+> output  0      0        0        1
 ? 5
+$ tailor diff n.tir r.tir --names --stat
+> what    added  removed  changed  renamed
+> Exp     0      0        0        3
+> Neg     0      0        0        1
+> Sub     0      0        0        1
+> output  0      0        0        1
+? 5
+$ sed 's/new_s/s/' r.tir >r2.tir; tailor diff n.tir r2.tir
+# names of other nodes, as when a tool counts them up anew
+$ sed 's/%a/%X/g; s/%b/%a/g; s/%X/%b/g; s/%c/%X/g; s/%d/%c/g; s/%X/%d/g' n.tir >x.tir; tailor diff n.tir x.tir; tailor diff n.tir x.tir --names | grep @@
+> @@ renamed Exp "b" @@
+> @@ renamed Neg "a" @@
+> @@ renamed Exp "d" @@
+> @@ renamed Exp "c" @@
 # a renamed model of which one node is another: a change, and no more
 $ sed 's/%new_c = Exp/%new_c = Sin/' r.tir >s.tir; tailor diff n.tir s.tir | grep @@
-> @@ renamed Neg "new_b" @@
+> @@ renamed output "new_s" @@
 > @@ removed Exp "c" @@
-> @@ renamed Exp "new_d" @@
-> @@ renamed Exp "new_a" @@
 > @@ added Sin "new_c" @@
-> @@ changed Sub "new_s": name, operands @@
+> @@ changed Sub "new_s": operands @@
 # swapped operands are a difference
 $ sed 's/Sub(%c, %d)/Sub(%d, %c)/' n.tir >t.tir; tailor diff n.tir t.tir
 > diff n.tir t.tir
@@ -118,15 +128,27 @@ $ sed 's/ 20]/ 21]/; s/%w/%v/' w.tir >v.tir; tailor diff w.onnx v.tir
 > diff w.onnx v.tir
 > --- w.onnx
 > +++ v.tir
-> @@ changed constant "v": name, contents, 1 of 20 elements differ, by at most 1 @@
+> @@ changed constant "v": contents, 1 of 20 elements differ, by at most 1 @@
 > -const %w: f32[20] = ...
 > +const %v: f32[20] = ...
 ? 5
+# weights in files of their own, of ONNX and AIR
+$ printf 'graph @g(%%x: f32[600]) -> (%%y) {\n  const %%w: f32[600] = [%s1]\n  %%y = Mul(%%x, %%w)\n}\n' $(yes 1, | head -n 599 | tr -d '\n') >h.tir; sed 's/ 1,1\]/ 1,2]/; s/,1\]/,2]/' h.tir >i.tir; for m in h i; do tailor extract $m.tir --to y -q --external-weight=1 -o $m.onnx; tailor convert $m.tir -q --external-weight=1 -o $m.air; done; ls *.data weight | wc -l; tailor diff h.tir h.onnx; tailor diff h.onnx i.onnx | grep @@; tailor diff h.air i.air | grep @@
+> 7
+> diff h.tir h.onnx
+> --- h.tir
+> +++ h.onnx
+> @@ changed Mul "y": type @@
+> -%y = Mul(%x, %w)
+> +%y = Mul(%x, %w) : f32[600]
+> @@ changed constant "w": contents, 1 of 600 elements differ, by at most 1 @@
+> @@ changed constant "w_528e64d29ff11b301706ee014ee45385a1118af27134a1838e2dc207d0325d7c": contents, 1 of 600 elements differ, by at most 1 @@
+$ tailor convert h.tir -q -o j.air; tailor diff h.air j.air
 # a fused node says what it was made of
 $ printf 'graph @g(%%x: f32[4,8]) -> (%%y) {\n  %%s = Sigmoid(%%x) @sig\n  %%y = Mul(%%x, %%s) @mul\n}\n' >f.tir; tailor convert f.tir -q -o f.air; tailor diff f.tir f.air | grep @@
 > @@ changed model: form @@
 > @@ removed Sigmoid "sig", now part of npu::Swish "mul/Swish" @@
-> @@ changed npu::Swish "mul/Swish": name, op, operands, attributes, type @@
+> @@ changed npu::Swish "mul/Swish": op, operands, attributes, type @@
 # nodes without names in the other form: partners by structure
 $ sed 's/ @e//; s/ @mm//; s/ @r / /; s/ @s / /; s/ @if//' a.tir >u.tir; tailor convert u.tir -q -o u.air; tailor diff u.tir u.air --stat
 > what                added  removed  changed  renamed
@@ -163,6 +185,9 @@ $ tailor diff a.tir missing.tir
 ? 4
 $ tailor diff a.tir b.tir --stat --json
 ! tailor: error: --stat: cannot be combined with --json, which has the counts
+? 1
+$ tailor diff a.tir b.tir --names=yes
+! tailor: error: --names: takes no value, 'yes' was given
 ? 1
 $ tailor diff a.tir b.tir -o x
 ! tailor: error: unknown option '-o'

@@ -95,7 +95,7 @@ static void compare_constants(comparer *c, const graphs *in) {
       add(c, in, TL_DIFF_CONSTANT, TL_REMOVED, &d);
     if (!b)
       continue;
-    d.what = (uint16_t)declared_differs(p, a, b, true);
+    d.what = (uint16_t)declared_differs(p, a, b, p->names);
     add_changed(c, in, TL_DIFF_CONSTANT, &d);
   }
   for (uint32_t i = 0; i < in->g[1]->constants.n; i++) {
@@ -131,6 +131,16 @@ static bool find_output(const comparer *c, const graphs *in, const tl_map *map, 
   return s && s != TL_NO_SYMBOL && tl_map_find(map, tl_map_pair(2, s), place);
 }
 
+/* Names of outputs of bodies mean nothing outside. */
+static uint16_t output_differs(const comparer *c, const graphs *in, const tl_difference *d,
+                               bool moved) {
+  bool other = c->p->value[0][d->id[0]] != d->id[1];
+  bool named = in->g[0]->kind != TL_GRAPH_ROOT || !d->id[0] || !d->id[1] ||
+               same_name(c->p, d->id[0], d->id[1]);
+  return (uint16_t)((moved ? TL_WHAT_POSITION : 0u) | (other ? TL_WHAT_VALUE : 0u) |
+                    (named ? 0u : TL_WHAT_NAME));
+}
+
 static void compare_outputs(comparer *c, const graphs *in) {
   const tl_pairs *p = c->p;
   uint32_t n = tl_graph_n_outputs(p->m[0], in->g[0]), k = tl_graph_n_outputs(p->m[1], in->g[1]);
@@ -147,8 +157,7 @@ static void compare_outputs(comparer *c, const graphs *in) {
     }
     taken[place] = true;
     d.id[1] = tl_graph_output(p->m[1], in->g[1], place);
-    d.what = (uint16_t)((place != i ? TL_WHAT_POSITION : 0u) |
-                        (p->value[0][d.id[0]] != d.id[1] ? TL_WHAT_VALUE : 0u));
+    d.what = output_differs(c, in, &d, place != i);
     add_changed(c, in, TL_DIFF_OUTPUT, &d);
   }
   for (uint32_t i = 0; taken && i < k; i++) {
@@ -172,7 +181,7 @@ static bool same_operand(const tl_pairs *p, tl_value_id a, tl_value_id b) {
          tl_same_tensor(p, tl_value_get(p->m[0], a)->tensor, tl_value_get(p->m[1], b)->tensor);
 }
 
-static bool same_operands(const tl_pairs *p, tl_node_id a, tl_node_id b) {
+bool tl_same_operands(const tl_pairs *p, tl_node_id a, tl_node_id b) {
   uint32_t n = tl_node_get(p->m[0], a)->n_operands;
   if (n != tl_node_get(p->m[1], b)->n_operands)
     return false;
@@ -243,16 +252,16 @@ static bool same_control(comparer *c, tl_node_id a, tl_node_id b) {
 static unsigned node_differs(comparer *c, tl_node_id a, tl_node_id b) {
   const tl_pairs *p = c->p;
   const tl_node *x = tl_node_get(p->m[0], a), *y = tl_node_get(p->m[1], b);
-  unsigned what = same_text(p, x->name, y->name) ? 0u : TL_WHAT_NAME;
+  unsigned what = p->names && !same_text(p, x->name, y->name) ? TL_WHAT_NAME : 0u;
   what |= tl_same_op(p, a, b) ? 0u : TL_WHAT_OP;
-  what |= same_operands(p, a, b) ? 0u : TL_WHAT_OPERANDS;
+  what |= tl_same_operands(p, a, b) ? 0u : TL_WHAT_OPERANDS;
   what |= same_attrs(p, x, y) ? 0u : TL_WHAT_ATTRIBUTES;
   what |= same_control(c, a, b) ? 0u : TL_WHAT_CONTROL;
   what |= x->stream == y->stream ? 0u : TL_WHAT_STREAM;
   what |= x->n_results == y->n_results ? 0u : TL_WHAT_RESULTS;
   for (uint32_t i = 0; i < x->n_results && i < y->n_results; i++) {
     what |= type_differs(p, x->results + i, y->results + i);
-    what |= same_name(p, x->results + i, y->results + i) ? 0u : TL_WHAT_NAME;
+    what |= p->names && !same_name(p, x->results + i, y->results + i) ? TL_WHAT_NAME : 0u;
   }
   return what;
 }

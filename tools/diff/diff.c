@@ -19,6 +19,7 @@ static tl_status compare(tl_cli *cli, tl_module *a, tl_module *b) {
   tl_pairs pairs;
   tl_difference_vec v = {0};
   tl_status status = tl_pairs_make(&pairs, a, b);
+  pairs.names = tl_cli_has(cli, TL_OPTION_DIFF_NAMES);
   if (status == TL_OK)
     status = tl_differences(&pairs, &v);
   if (status == TL_OK) {

@@ -17,6 +17,7 @@ typedef struct tl_pairs {
   uint64_t *hashes[2]; /* by value: of what computes it; NULL until structure is asked for */
   uint64_t *above[2];  /* by node: of what is made of it; with hashes */
   uint64_t *class[2];  /* by node: what partners have in common; with hashes */
+  bool names;          /* names of nodes and of inner values are compared, too; set by the caller */
   bool failed;         /* memory ran out */
 } tl_pairs;
 
@@ -31,6 +32,13 @@ void tl_pairs_release(tl_pairs *p);
 void tl_pairs_nodes(tl_pairs *p, tl_node_id a, tl_node_id b);
 /* Makes two values without partners partners. */
 void tl_pairs_values(tl_pairs *p, tl_value_id a, tl_value_id b);
+/* Returns true if a node of a graph has no partner. */
+bool tl_pairs_has_lonely(const tl_pairs *p, int side, const tl_graph *g);
+/* Pairs nodes of two graphs that compute the same and are used for the same; of several, those of
+ * one name first. Afterwards there are hashes. False, and p->failed, when memory is out. */
+bool tl_pairs_alike(tl_pairs *p, const tl_graph *a, const tl_graph *b);
+/* Pairs constants of the same contents. named: only those of one name. As tl_pairs_alike. */
+bool tl_pairs_constants(tl_pairs *p, const tl_graph *a, const tl_graph *b, bool named);
 /* Pairs nodes of two graphs that names did not pair: first those that compute the same and are used
  * for the same, then neighbours of pairs. Sets p->failed. */
 void tl_pairs_structure(tl_pairs *p, const tl_graph *a, const tl_graph *b);
@@ -114,6 +122,8 @@ typedef struct tl_difference {
 
 TL_VEC(tl_difference_vec, tl_difference);
 
+/* Returns true for the same operands, in order. Constants of one content are the same operand. */
+bool tl_same_operands(const tl_pairs *p, tl_node_id a, tl_node_id b);
 /* Lists all differences, in the order of the nodes. TL_NO_MEMORY, not reported. */
 tl_status tl_differences(const tl_pairs *p, tl_difference_vec *out) TL_NODISCARD;
 

@@ -141,17 +141,40 @@ static void match_origins(matcher *ctx, int side) {
   tl_buf_release(&room);
 }
 
-/* Constants that have the same place at two partners. */
-static void match_used_constants(matcher *ctx) {
+/* Constants that have the same place at two partners. same: and the same contents. */
+static void match_used_constants(matcher *ctx, bool same) {
   tl_pairs *p = ctx->p;
   TL_FOR_NODES(p->m[0], ctx->g[0], a) {
     tl_node_id b = p->node[0][a];
     for (uint32_t i = 0; b && i < tl_node_get(p->m[0], a)->n_operands; i++) {
       tl_value_id v = tl_operand(p->m[0], a, i), w = tl_operand(p->m[1], b, i);
-      if (v && w && tl_value_constant(p->m[0], v) && tl_value_constant(p->m[1], w))
+      if (v && w && tl_value_constant(p->m[0], v) && tl_value_constant(p->m[1], w) &&
+          (!same || p->hashes[0][v] == p->hashes[1][w]))
         tl_pairs_values(p, v, w);
     }
   }
+}
+
+static bool has_lonely_constant(const matcher *ctx, int side) {
+  const tl_u32_vec *v = &ctx->g[side]->constants;
+  for (uint32_t i = 0; i < v->n; i++)
+    if (v->at[i] && !ctx->p->value[side][v->at[i]])
+      return true;
+  return false;
+}
+
+/* Pairs constants whose names say nothing: of the same contents first, there by name, by place, and
+ * as they come; then of other contents, by place and by name. */
+static void settle_constants(matcher *ctx) {
+  if (!has_lonely_constant(ctx, 0) || !has_lonely_constant(ctx, 1))
+    return;
+  if (!tl_pairs_constants(ctx->p, ctx->g[0], ctx->g[1], true))
+    return;
+  match_used_constants(ctx, true);
+  if (!tl_pairs_constants(ctx->p, ctx->g[0], ctx->g[1], false))
+    return;
+  match_used_constants(ctx, false);
+  match_constants(ctx);
 }
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
@@ -178,6 +201,77 @@ static void match_bodies(tl_pairs *p, tl_node_id a, tl_node_id b) {
   }
 }
 
+static void match_names(matcher *ctx) {
+  for (int kind = BY_NAME; kind <= BY_TRACE; kind++)
+    match_kind(ctx, kind, false);
+}
+
+static bool is_used_inside(const tl_module *m, const tl_graph *g, tl_value_id v) {
+  TL_FOR_USES(m, v, u)
+    if (tl_node_get(m, tl_use_get(m, u)->user)->graph != g->id)
+      return true;
+  return false;
+}
+
+/* Bodies have no partners yet, so their constants are compared by contents. */
+static bool inner_constants_agree(const matcher *ctx) {
+  const tl_pairs *p = ctx->p;
+  const tl_u32_vec *all = &ctx->g[0]->constants;
+  for (uint32_t i = 0; i < all->n; i++) {
+    tl_value_id a = all->at[i], b = a ? p->value[0][a] : 0;
+    if (b && is_used_inside(p->m[0], ctx->g[0], a) &&
+        !tl_same_tensor(p, tl_value_get(p->m[0], a)->tensor, tl_value_get(p->m[1], b)->tensor))
+      return false;
+  }
+  return true;
+}
+
+/* Returns true if all nodes have partners that use partners. Names that a tool counts up may have
+ * moved to others. */
+static bool names_agree(const matcher *ctx) {
+  const tl_pairs *p = ctx->p;
+  if (tl_pairs_has_lonely(p, 0, ctx->g[0]) || tl_pairs_has_lonely(p, 1, ctx->g[1]))
+    return false;
+  TL_FOR_NODES(p->m[0], ctx->g[0], a)
+    if (p->node[0][a] && !tl_same_operands(p, a, p->node[0][a]))
+      return false;
+  return inner_constants_agree(ctx);
+}
+
+static void part_value(tl_pairs *p, tl_value_id a) {
+  p->value[1][p->value[0][a]] = 0;
+  p->value[0][a] = 0;
+}
+
+/* Forgets the partners of nodes and constants of two graphs. */
+static void part(matcher *ctx) {
+  tl_pairs *p = ctx->p;
+  TL_FOR_NODES(p->m[0], ctx->g[0], a) {
+    const tl_node *node = tl_node_get(p->m[0], a);
+    p->node[1][p->node[0][a]] = 0;
+    p->node[0][a] = 0;
+    for (uint32_t i = 0; i < node->n_results; i++)
+      part_value(p, node->results + i);
+  }
+  for (uint32_t i = 0; i < ctx->g[0]->constants.n; i++)
+    if (ctx->g[0]->constants.at[i])
+      part_value(p, ctx->g[0]->constants.at[i]);
+}
+
+/* Nodes that are alike in all that is below and above them are the same whatever their names,
+ * unless the names alone pair all nodes without contradiction. */
+static void match_nodes(matcher *ctx) {
+  match_constants(ctx);
+  match_names(ctx);
+  if (names_agree(ctx))
+    return;
+  part(ctx);
+  if (!tl_pairs_alike(ctx->p, ctx->g[0], ctx->g[1]))
+    return;
+  match_used_constants(ctx, true);
+  match_names(ctx);
+}
+
 /* Bodies nest at most TL_MAX_BODY_DEPTH deep, which readers check. */
 static void match_graphs(tl_pairs *p, tl_graph_id a, tl_graph_id b) {
   matcher ctx = {p, {tl_graph_get(p->m[0], a), tl_graph_get(p->m[1], b)}, {{0}}};
@@ -186,15 +280,13 @@ static void match_graphs(tl_pairs *p, tl_graph_id a, tl_graph_id b) {
   index_graph(&ctx, 0);
   index_graph(&ctx, 1);
   match_inputs(&ctx);
-  match_constants(&ctx);
-  for (int kind = BY_NAME; kind <= BY_TRACE; kind++)
-    match_kind(&ctx, kind, false);
+  match_nodes(&ctx);
   tl_pairs_structure(p, ctx.g[0], ctx.g[1]);
   match_kind(&ctx, BY_NAME, true);
   match_kind(&ctx, BY_RESULT, true);
   match_origins(&ctx, 1);
   match_origins(&ctx, 0);
-  match_used_constants(&ctx);
+  settle_constants(&ctx);
   tl_map_release(&ctx.names[0]);
   tl_map_release(&ctx.names[1]);
   TL_FOR_NODES(p->m[0], ctx.g[0], n)

@@ -37,22 +37,54 @@ static uint64_t below(const structure *s, int side, tl_node_id n) {
   return h;
 }
 
+/* Returns the hash of being an output of a graph: of a body, that of its place and of what is made
+ * of its node. */
+static uint64_t output_hash(const structure *s, int side, const tl_graph *g) {
+  const tl_module *m = s->p->m[side];
+  if (g == s->g[side])
+    return 5;
+  const tl_node *owner = tl_node_get(m, g->owner);
+  uint64_t place = 0;
+  for (uint32_t i = 0; i < owner->n_attrs; i++) {
+    const tl_attr *a = &owner->attrs[i];
+    tl_sv name = tl_sym(m, a->name);
+    for (uint32_t k = 0; a->kind == TL_ATTR_GRAPHS && k < a->count; k++)
+      if (a->u.ids[k] == g->id)
+        place = tl_hash_bytes(name.p, name.n, k + 2u);
+    if (a->kind == TL_ATTR_GRAPH && a->u.g == g->id)
+      place = tl_hash_bytes(name.p, name.n, 1);
+  }
+  return tl_hash_mix(s->p->above[side][g->owner], place);
+}
+
 /* Returns the hash of one use; sums of them do not depend on their order. */
 static uint64_t use_hash(const structure *s, int side, tl_use_id u, uint32_t result) {
   const tl_module *m = s->p->m[side];
   const tl_node *user = tl_node_get(m, tl_use_get(m, u)->user);
   uint64_t h = tl_hash_mix(result + 1u, u - user->operands);
-  if (user->graph != s->g[side]->id)
-    return h; /* in a body */
-  return user->op == TL_OP_RETURN ? tl_hash_mix(h, 5)
-                                  : tl_hash_mix(h, s->p->above[side][tl_use_get(m, u)->user]);
+  return tl_hash_mix(h, user->op == TL_OP_RETURN
+                            ? output_hash(s, side, tl_graph_get(m, user->graph))
+                            : s->p->above[side][tl_use_get(m, u)->user]);
 }
 
-/* Walks backwards, so that users come before what they use. The op of a node is part of the hash of
- * what is made of its operands. */
-static void hash_above(structure *s, int side) {
+static void hash_above(structure *s, int side, const tl_graph *g);
+
+static void hash_bodies(structure *s, int side, const tl_node *node) {
   const tl_module *m = s->p->m[side];
-  for (tl_node_id n = s->g[side]->last; n; n = tl_node_get(m, n)->previous) {
+  for (uint32_t i = 0; i < node->n_attrs; i++) {
+    const tl_attr *a = &node->attrs[i];
+    if (a->kind == TL_ATTR_GRAPH)
+      hash_above(s, side, tl_graph_get(m, a->u.g));
+    for (uint32_t k = 0; a->kind == TL_ATTR_GRAPHS && k < a->count; k++)
+      hash_above(s, side, tl_graph_get(m, a->u.ids[k]));
+  }
+}
+
+/* Walks backwards, so that users come before what they use, those in bodies as well. The op of a
+ * node is part of the hash of what is made of its operands. */
+static void hash_above(structure *s, int side, const tl_graph *g) {
+  const tl_module *m = s->p->m[side];
+  for (tl_node_id n = g->last; n; n = tl_node_get(m, n)->previous) {
     const tl_node *node = tl_node_get(m, n);
     tl_sv name = tl_op_name(m, node->op);
     uint64_t h = tl_hash_bytes(name.p, name.n, node->n_results);
@@ -60,25 +92,38 @@ static void hash_above(structure *s, int side) {
       TL_FOR_USES(m, node->results + i, u)
         h += use_hash(s, side, u, i);
     s->p->above[side][n] = tl_hash_mix(h, node->n_operands);
+    hash_bodies(s, side, node);
   }
 }
 
+/* Makes hashes of what computes each value, once for all graphs. */
+static bool open_below(tl_pairs *p) {
+  for (int s = 0; s < 2; s++) {
+    const tl_module *m = p->m[s];
+    if (p->hashes[s])
+      continue;
+    p->hashes[s] = calloc(tl_module_value_end(m) + 1u, sizeof(uint64_t));
+    if (!p->hashes[s])
+      return false;
+    for (uint32_t i = 0; i < m->graphs.n; i++)
+      if (m->graphs.at[i]->kind == TL_GRAPH_ROOT && !m->graphs.at[i]->erased)
+        tl_graph_content_hashes(m, m->graphs.at[i]->id, p->hashes[s]);
+  }
+  return true;
+}
+
 static bool open(structure *x) {
+  if (!open_below(x->p))
+    return false;
   for (int s = 0; s < 2; s++) {
     const tl_module *m = x->p->m[s];
-    if (!x->p->hashes[s]) {
-      x->p->hashes[s] = calloc(tl_module_value_end(m) + 1u, sizeof(uint64_t));
-      for (uint32_t i = 0; x->p->hashes[s] && i < m->graphs.n; i++)
-        if (m->graphs.at[i]->kind == TL_GRAPH_ROOT && !m->graphs.at[i]->erased)
-          tl_graph_content_hashes(m, m->graphs.at[i]->id, x->p->hashes[s]);
-    }
     if (!x->p->above[s])
       x->p->above[s] = calloc(tl_module_node_end(m) + 1u, sizeof(uint64_t));
     if (!x->p->class[s])
       x->p->class[s] = calloc(tl_module_node_end(m) + 1u, sizeof(uint64_t));
-    if (!x->p->hashes[s] || !x->p->above[s] || !x->p->class[s])
+    if (!x->p->above[s] || !x->p->class[s])
       return false;
-    hash_above(x, s);
+    hash_above(x, s, x->g[s]);
   }
   return true;
 }
@@ -158,7 +203,22 @@ static tl_node_id beside(const structure *s, tl_node_id a, bool class) {
   return best;
 }
 
-/* Pairs nodes of one class, in order: among several, one that uses the same first. */
+/* Returns the node of the class of a, among the items from `first` on, that has the name of a. */
+static tl_node_id same_named(const structure *s, tl_node_id a, const item_vec *v, uint32_t first) {
+  const tl_pairs *p = s->p;
+  tl_sv name = tl_sym(p->m[0], tl_node_get(p->m[0], a)->name);
+  for (uint32_t k = first; name.n && k < v->n && k - first < NEAR; k++) {
+    tl_node_id b = v->at[k].n;
+    if (v->at[k].hash != v->at[first].hash)
+      break;
+    if (!p->node[1][b] && tl_sv_eq(name, tl_sym(p->m[1], tl_node_get(p->m[1], b)->name)))
+      return b;
+  }
+  return 0;
+}
+
+/* Pairs nodes of one class, in order: among several, one that uses the same first, then one of the
+ * same name. */
 static void match_classes(structure *s) {
   tl_pairs *p = s->p;
   item_vec v = {0};
@@ -170,6 +230,7 @@ static void match_classes(structure *s) {
     if (first == v.n || v.at[first].hash != s->p->class[0][a])
       continue;
     tl_node_id b = beside(s, a, true);
+    b = b ? b : same_named(s, a, &v, first);
     uint32_t k = first + next[first];
     while (!b && k < v.n && v.at[k].hash == s->p->class[0][a] && p->node[1][v.at[k].n])
       k++;
@@ -234,7 +295,7 @@ static void match_backward(structure *s) {
 
 /* ---- all together ---------------------------------------------------------------------------- */
 
-static bool has_lonely(const tl_pairs *p, int side, const tl_graph *g) {
+bool tl_pairs_has_lonely(const tl_pairs *p, int side, const tl_graph *g) {
   TL_FOR_NODES(p->m[side], g, n)
     if (!p->node[side][n])
       return true;
@@ -248,9 +309,20 @@ static void classify(structure *x, bool above) {
       x->p->class[s][n] = tl_hash_mix(below(x, s, n), above ? x->p->above[s][n] : 0);
 }
 
+bool tl_pairs_alike(tl_pairs *p, const tl_graph *a, const tl_graph *b) {
+  structure s = {.p = p, .g = {a, b}};
+  if (open(&s)) {
+    classify(&s, true);
+    match_classes(&s);
+  } else {
+    p->failed = true;
+  }
+  return !p->failed;
+}
+
 void tl_pairs_structure(tl_pairs *p, const tl_graph *a, const tl_graph *b) {
   structure s = {.p = p, .g = {a, b}};
-  if (!has_lonely(p, 0, a) || !has_lonely(p, 1, b))
+  if (!tl_pairs_has_lonely(p, 0, a) || !tl_pairs_has_lonely(p, 1, b))
     return;
   if (open(&s)) {
     classify(&s, true);
@@ -263,4 +335,49 @@ void tl_pairs_structure(tl_pairs *p, const tl_graph *a, const tl_graph *b) {
   } else {
     p->failed = true;
   }
+}
+
+/* ---- constants ------------------------------------------------------------------------------- */
+
+/* Returns the hash of a constant, with its name if that counts. */
+static uint64_t constant_hash(const tl_pairs *p, int side, tl_value_id v, bool named) {
+  tl_sv name = tl_value_name(p->m[side], v);
+  return tl_hash_mix(p->hashes[side][v], named ? tl_hash_bytes(name.p, name.n, 1) : 0);
+}
+
+static bool list_constants(structure *s, int side, bool named, item_vec *v) {
+  const tl_u32_vec *all = &s->g[side]->constants;
+  for (uint32_t i = 0; i < all->n; i++) {
+    tl_value_id c = all->at[i];
+    if (c && !s->p->value[side][c] &&
+        !item_vec_push(v, (classed){constant_hash(s->p, side, c, named), i, c}))
+      return false;
+  }
+  if (v->n)
+    qsort(v->at, v->n, sizeof *v->at, compare_items);
+  return true;
+}
+
+/* Walks both lists by hash; of several with one, in their order. */
+static void match_constants(structure *s, const item_vec *v, const item_vec *w) {
+  for (uint32_t i = 0, k = 0; i < v->n && k < w->n;) {
+    if (v->at[i].hash == w->at[k].hash)
+      tl_pairs_values(s->p, v->at[i++].n, w->at[k++].n);
+    else if (v->at[i].hash < w->at[k].hash)
+      i++;
+    else
+      k++;
+  }
+}
+
+bool tl_pairs_constants(tl_pairs *p, const tl_graph *a, const tl_graph *b, bool named) {
+  structure s = {.p = p, .g = {a, b}};
+  item_vec v = {0}, w = {0};
+  if (open_below(p) && list_constants(&s, 0, named, &v) && list_constants(&s, 1, named, &w))
+    match_constants(&s, &v, &w);
+  else
+    p->failed = true;
+  item_vec_release(&v);
+  item_vec_release(&w);
+  return !p->failed;
 }
