@@ -102,6 +102,16 @@ static const tl_command commands[] = {
      "Exit status 5: a rewrite was found, or another failure is described; 0: the check is content "
      "with the whole way.",
      tl_command_bisect},
+    {"reduce", TL_COMMAND_REDUCE,
+     "MODEL [OPTION of convert...] [--verify|--check='CMD {}'] -o small.onnx",
+     "make a model that fails small",
+     "Removes outputs, nodes, bodies, inputs, sizes, weights and attributes as long as the model "
+     "fails in the same way: what convert makes of it with these options no longer computes what "
+     "it did, or a pass reports an error or crashes (--verify, the default); or a command fails "
+     "with the same exit status (--check). What nodes that are left need of others becomes inputs. "
+     "Names stay. The result is minimal: without any one of its nodes the failure is gone. A "
+     "signal or --time-limit ends the search with the smallest model so far.",
+     tl_command_reduce},
     {"options", TL_COMMAND_OPTIONS, "[KEY] [--json]", "list the keys of run configurations",
      "Lists the keys that a file for --run-config may have, by section: type, values, default, "
      "consumer, and the name in GE. With KEY, only that key.",

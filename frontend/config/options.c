@@ -18,6 +18,7 @@
 #define DIFF TL_COMMAND_DIFF
 #define EXTRACT TL_COMMAND_EXTRACT
 #define BISECT TL_COMMAND_BISECT
+#define REDUCE TL_COMMAND_REDUCE
 #define DEBUG TL_COMMAND_DEBUG
 #define TRAINING (CONVERT | OPT | EXPLAIN | SIMULATE)
 
@@ -116,8 +117,8 @@ const char *tl_option_shared_key(tl_option_id id) {
 
 tl_option_id tl_option_common(unsigned command, unsigned i) {
   static const struct {
-    uint16_t command;
-    uint16_t id;
+    uint32_t command;
+    uint32_t id;
   } common[] = {
 #define COMMON(command, id) {TL_COMMAND_##command, TL_OPTION_##id},
 #include "frontend/config/options.tbl"

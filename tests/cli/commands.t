@@ -39,6 +39,7 @@ $ tailor help
 >   diff            show where two models differ
 >   extract         write a part of a model
 >   bisect          find the rewrite that breaks a model
+>   reduce          make a model that fails small
 >   options         list the keys of run configurations
 >   help            explain a command
 >
@@ -68,6 +69,7 @@ $ tailor --help
 >   diff            show where two models differ
 >   extract         write a part of a model
 >   bisect          find the rewrite that breaks a model
+>   reduce          make a model that fails small
 >   options         list the keys of run configurations
 >   help            explain a command
 >

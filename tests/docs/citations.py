@@ -47,7 +47,7 @@ def text_of(path):
         return f.read()
 
 
-DEBUGGERS = ['bisect']  # they take every option of convert, as docs/options.md says
+DEBUGGERS = ['bisect', 'reduce']  # they take every option of convert, as docs/options.md says
 
 
 class Project:

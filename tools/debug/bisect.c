@@ -4,6 +4,7 @@
 #include "tools/debug/bisect.h"
 
 #include "tools/cli/output.h"
+#include "tools/cli/rules.h"
 #include "tools/convert/pipeline.h"
 
 enum { MOST_JOBS = 64, MOST_EXTRA = 6 };
@@ -243,11 +244,12 @@ tl_status tl_command_bisect(tl_cli *cli) {
   tl_stage stage;
   uint64_t one = 0;
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
+  TL_TRY(tl_cli_load_rules(cli)); /* mistakes in them are no finding */
   TL_TRY(settle_form(cli, &format, &stage));
   if (tl_cli_has(cli, TL_OPTION_REWRITE) &&
       !tl_parse_u64(tl_sv_from(tl_cli_get(cli, TL_OPTION_REWRITE)), &one))
     return TL_INTERNAL; /* the option table bounds it */
-  tl_status status = tl_check_open(&check, cli, format);
+  tl_status status = tl_check_open(&check, cli, format, true);
   if (status == TL_OK)
     status = tl_states_open(&states, cli, &check, stage, &whole);
   if (status == TL_OK)

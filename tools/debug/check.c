@@ -2,7 +2,9 @@
 /* Implements checks of a model. */
 #include "tools/debug/check.h"
 
+#include "ir/fork.h"
 #include "ir/infer/infer.h"
+#include "ir/verify/verify.h"
 #include "tools/debug/command.h"
 
 /* ---- with numbers ---------------------------------------------------------------------------- */
@@ -132,17 +134,33 @@ static tl_status check_options(tl_cli *cli) {
   return TL_OK;
 }
 
-tl_status tl_check_open(tl_check *c, tl_cli *cli, tl_format format) {
+/* Compiles --match, an extended regular expression of POSIX. */
+static tl_status read_match(tl_check *c) {
+  char problem[200];
+  tl_cli *cli = c->cli;
+  if (!tl_cli_has(cli, TL_OPTION_MATCH))
+    return TL_OK;
+  int code = regcomp(&c->match, tl_cli_get(cli, TL_OPTION_MATCH), REG_EXTENDED | REG_NOSUB);
+  c->has_match = code == 0;
+  if (code == 0)
+    return TL_OK;
+  regerror(code, &c->match, problem, sizeof problem);
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, TL_OPTION_MATCH),
+                 "'%s' is no regular expression: %s", tl_cli_get(cli, TL_OPTION_MATCH), problem);
+}
+
+tl_status tl_check_open(tl_check *c, tl_cli *cli, tl_format format, bool evaluates) {
   *c = (tl_check){.cli = cli, .format = format};
   tl_buf_init(&c->note);
   tl_buf_init(&c->why);
   TL_TRY(check_options(cli));
+  TL_TRY(read_match(c));
   TL_TRY(tl_verify_tolerance(cli, &c->tolerance));
   TL_TRY(tl_evaluation_init(&c->e, cli));
   c->e.part = true;
   if (tl_cli_has(cli, TL_OPTION_CHECK))
     c->command = tl_cli_get(cli, TL_OPTION_CHECK);
-  tl_status status = c->command ? TL_OK : evaluate_reference(c);
+  tl_status status = c->command || !evaluates ? TL_OK : evaluate_reference(c);
   end_threads(c);
   return status;
 }
@@ -153,9 +171,64 @@ void tl_check_release(tl_check *c) {
   tl_grains_release(&c->grains);
   tl_buf_release(&c->note);
   tl_buf_release(&c->why);
+  if (c->has_match)
+    regfree(&c->match);
   if (c->reference)
     tl_module_destroy(c->reference);
   tl_evaluation_release(&c->e);
+}
+
+/* ---- conversions ----------------------------------------------------------------------------- */
+
+/* Evaluates the module as it is, as the reference of its conversion. Options name inputs that may
+ * have gone. */
+static tl_status evaluate_itself(tl_check *c, tl_module *m) {
+  c->reference = tl_module_fork(m, &c->cli->diag);
+  if (!c->reference)
+    return TL_NO_MEMORY;
+  c->cli->inputs.n = 0;
+  TL_TRY(tl_infer_module(c->reference));
+  TL_TRY(tl_session_run_passes(&c->cli->session, c->reference, "expand-definitions"));
+  TL_TRY(tl_inputs_settle(&c->e, c->reference, &c->inputs, &c->note));
+  TL_TRY(tl_evaluation_run(&c->e, c->reference, &c->inputs, &c->outputs));
+  return tl_grains_find(c->reference, TL_DTYPE_NONE, &c->grains) ? TL_OK : TL_NO_MEMORY;
+}
+
+/* A model whose passes come to no end fails, too, whatever it computes. */
+static tl_failure convert_and_verify(tl_check *c, tl_module *m, const tl_pipeline_options *p) {
+  tl_failure f = {.verdict = TL_VERDICT_UNKNOWN, .matches = true};
+  tl_pipeline_report report;
+  tl_diag_fn told = c->cli->diag.fn;
+  c->cli->diag.fn = NULL; /* that the evaluator lacks a kernel is no failure of passes */
+  bool runs = evaluate_itself(c, m) == TL_OK;
+  c->cli->diag.fn = told;
+  f.pipeline = tl_session_run(&c->cli->session, m, p, &report);
+  if (f.pipeline != TL_OK)
+    f.verdict = TL_VERDICT_BAD;
+  else if (runs)
+    f.verdict = verify(c, m, true);
+  return f;
+}
+
+/* Hands the module to the command, if it is a valid model. */
+static tl_failure hand_over(tl_check *c, tl_module *m) {
+  tl_failure f = {.verdict = TL_VERDICT_UNKNOWN, .matches = true};
+  tl_command_result r = {0};
+  if (tl_infer_module(m) == TL_OK && tl_module_verify(m, TL_VERIFY_ALL) == TL_OK &&
+      tl_session_run_passes(&c->cli->session, m, "outline-definitions") == TL_OK &&
+      tl_command_ask(c->cli, c->command, m, c->format, &r) == TL_OK)
+    f.verdict = judge_exit(c, &r);
+  f.status = r.status;
+  f.signal = r.signal;
+  if (c->has_match)
+    f.matches = regexec(&c->match, r.said.p ? r.said.p : "", 0, NULL, 0) == 0;
+  tl_command_result_release(&r);
+  return f;
+}
+
+tl_failure tl_check_conversion(tl_check *c, tl_module *m, const tl_pipeline_options *p) {
+  tl_buf_clear(&c->why);
+  return c->command ? hand_over(c, m) : convert_and_verify(c, m, p);
 }
 
 tl_verdict tl_check_module(tl_check *c, tl_module *m, bool settled) {

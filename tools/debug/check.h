@@ -4,6 +4,8 @@
 #ifndef TL_TOOLS_DEBUG_CHECK_H
 #define TL_TOOLS_DEBUG_CHECK_H
 
+#include <regex.h>
+
 #include "tools/run/inputs.h"
 #include "tools/verify/outputs.h"
 
@@ -30,14 +32,30 @@ typedef struct tl_check {
   tl_grains grains;     /* owned; of it */
   tl_buf note;          /* owned; which inputs are random */
   tl_buf why;           /* owned; of the last verdict */
+  regex_t match;        /* --match: what a failure has to say */
+  bool has_match;
 } tl_check;
 
-/* Reads --check, --verify and their options; with --verify, evaluates the model. Release it in any
- * case. Errors are reported. */
-tl_status tl_check_open(tl_check *c, tl_cli *cli, tl_format format) TL_NODISCARD;
+/* Reads --check, --verify and their options. evaluates: with --verify, evaluates the model, which
+ * tl_check_module compares others with. Release it in any case. Errors are reported. */
+tl_status tl_check_open(tl_check *c, tl_cli *cli, tl_format format, bool evaluates) TL_NODISCARD;
 void tl_check_release(tl_check *c);
 /* Checks a module that passes have left in any state, and may change it. For a process of its own
  * (child.h). settled: its types are inferred. c->why says why, in a clause. */
 tl_verdict tl_check_module(tl_check *c, tl_module *m, bool settled);
+
+/* How a model fails, so that two failures can be told apart. */
+typedef struct tl_failure {
+  tl_verdict verdict;
+  tl_status pipeline; /* --verify: of the passes, which came to no end */
+  int status;         /* --check: exit status of the command */
+  int signal;         /* that ended the command, or the process that ran the passes */
+  bool matches;       /* what was said fits --match, if there is one */
+} tl_failure;
+
+/* Checks what a conversion makes of a module, which it changes: --verify compares the module as it
+ * is with what the passes make of it, --check hands it to the command as ONNX. For a process of its
+ * own. c->why says why, in a clause. */
+tl_failure tl_check_conversion(tl_check *c, tl_module *m, const tl_pipeline_options *p);
 
 #endif
