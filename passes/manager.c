@@ -2,12 +2,11 @@
 /* The pass manager: one loop over rows; everything observable about passes happens here. */
 #include "passes/manager.h"
 
-#include <time.h>
-
 #include "ir/verify/verify.h"
 #include "passes/edit/passes.h"
 #include "passes/engine/ruleset.h"
 #include "passes/train/step/state.h"
+#include "support/measure.h"
 
 enum {
 #define PASS(c_name, name, file, level, stage, summary) ROW_##c_name,
@@ -74,13 +73,6 @@ const tl_pass_row *tl_pass_find(tl_sv name) {
   return NULL;
 }
 
-/* Monotonic time; used for reports only, never for decisions. */
-static uint64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
-
 /* Reports an unknown pass, with the nearest name within an edit distance of 3. */
 static tl_status fail_unknown(tl_module *m, tl_sv name) {
   uint32_t n;
@@ -136,7 +128,7 @@ static tl_status call_hook(const tl_pipeline_options *p, tl_module *m, const tl_
                            bool after) {
   if (!p->hook)
     return TL_OK;
-  tl_pass_event e = {r->row, after, r->changed, r->nanoseconds};
+  tl_pass_event e = {r->row, after, r->changed, r->nanoseconds, r->nodes_before, r->nodes_after};
   return p->hook(p->hook_user, m, &e);
 }
 
@@ -184,9 +176,9 @@ static tl_status run_one(tl_module *m, tl_pass *pass, const tl_pipeline_options 
                          unsigned *levels, tl_pass_result *r) {
   r->nodes_before = tl_module_count_nodes(m);
   TL_TRY(call_hook(p, m, r, false));
-  uint64_t start = now_ns();
+  uint64_t start = tl_now_ns();
   tl_status status = run_within_limit(m, pass, p, r->row, rooms);
-  r->nanoseconds = now_ns() - start;
+  r->nanoseconds = tl_now_ns() - start;
   r->changed = pass->changed;
   r->nodes_after = tl_module_count_nodes(m);
   if (status != TL_OK)

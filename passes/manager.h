@@ -56,14 +56,16 @@ bool tl_pass_runs_in(const tl_pass_row *row, tl_stage pipeline);
 /* Returns the row of a pass by name; NULL if there is none. O(rows). */
 const tl_pass_row *tl_pass_find(tl_sv name);
 
-/* What a hook sees of one pass. `after` is false just before it runs; `changed` (rewrites) and
- * `nanoseconds` are known only after it. A status other than TL_OK from the hook stops the
- * pipeline. */
+/* What a hook sees of one pass. `after` is false just before it runs; `changed` (rewrites),
+ * `nanoseconds` and `nodes_after` are known only after it. A status other than TL_OK from the hook
+ * stops the pipeline. */
 typedef struct tl_pass_event {
   const tl_pass_row *row;
   bool after;
   uint64_t changed;
   uint64_t nanoseconds;
+  uint32_t nodes_before; /* of all graphs */
+  uint32_t nodes_after;
 } tl_pass_event;
 typedef tl_status (*tl_pass_hook)(void *user, tl_module *m, const tl_pass_event *e);
 

@@ -1,51 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Implements tailor opt, the pass driver: reads a model, runs passes, writes textual IR or ONNX. */
-#include "support/json_writer.h"
+#include "support/measure.h"
+#include "tools/cli/output.h"
 #include "tools/convert/pipeline.h"
-#include "tools/convert/summary.h"
 #include "tools/step/files.h"
 #include "tools/verify/rules.h"
-
-/* Prints how many rewrites each pass made. */
-static void show_stats(tl_cli *cli, const tl_pipeline_report *r) {
-  tl_buf text;
-  tl_buf_init(&text);
-  for (uint32_t i = 0; i < r->n; i++)
-    tl_buf_printf(&text, "%-24s %llu rewrites, nodes %u -> %u\n", r->at[i].row->name,
-                  (unsigned long long)r->at[i].changed, r->at[i].nodes_before,
-                  r->at[i].nodes_after);
-  tl_buf_printf(&text, "%-24s %llu rewrites\n", "all", (unsigned long long)r->rewrites);
-  tl_cli_note(cli, &text);
-}
-
-/* Prints the time of each pass, as text or JSON. */
-static void show_times(tl_cli *cli, const tl_pipeline_report *r) {
-  bool json = strcmp(tl_cli_get(cli, TL_OPTION_TIME_PASSES), "json") == 0;
-  uint64_t sum = 0;
-  tl_buf text;
-  tl_json_writer w = tl_json_to(&text);
-  tl_buf_init(&text);
-  if (json)
-    tl_put_object(&w);
-  for (uint32_t i = 0; i < r->n; i++) {
-    sum += r->at[i].nanoseconds;
-    if (json) {
-      tl_member_u64(&w, r->at[i].row->name, r->at[i].nanoseconds);
-      continue;
-    }
-    tl_buf_printf(&text, "%-24s ", r->at[i].row->name);
-    tl_add_duration(&text, r->at[i].nanoseconds);
-    tl_buf_add_char(&text, '\n');
-  }
-  if (!json) {
-    tl_buf_printf(&text, "%-24s ", "all");
-    tl_add_duration(&text, sum);
-    tl_buf_add_char(&text, '\n');
-  } else {
-    tl_json_finish(&w);
-  }
-  tl_cli_note(cli, &text);
-}
+#include "tools/watch/watch.h"
 
 /* Refuses formats of the device compiler: they need the NPU form, which convert makes. */
 static tl_status check_formats(tl_cli *cli, const tl_output_vec *v) {
@@ -74,23 +34,24 @@ static tl_status opt(tl_cli *cli, tl_output_vec *v) {
     TL_TRY(tl_verify_rules(cli));
   if (cli->differs)
     return TL_OK;
-  tl_pipeline_report report = {.n = 0};
+  uint64_t start = tl_now_ns();
   TL_TRY(tl_session_load(&cli->session, cli->word, &m));
+  tl_watch_loaded(cli, start);
   tl_status status = tl_output_check_fusions(cli, m);
   if (status == TL_OK)
-    status = tl_cli_run(cli, m, tl_cli_canonical_stage(cli), &report);
+    status = tl_cli_run(cli, m, tl_cli_canonical_stage(cli), NULL);
   if (status == TL_OK && tl_cli_has(cli, TL_OPTION_NPU_FORM))
     status = tl_cli_run_npu(cli, m, NULL);
+  if (status == TL_OK)
+    status = tl_watch_end(cli);
   if (status == TL_OK)
     status = tl_session_save_fusions(&cli->session);
   if (status == TL_OK)
     status = tl_step_files_write(cli, m);
   if (status == TL_OK)
     status = write_all(cli, m, v);
-  if (status == TL_OK && tl_cli_has(cli, TL_OPTION_STATS))
-    show_stats(cli, &report);
-  if (status == TL_OK && tl_cli_has(cli, TL_OPTION_TIME_PASSES))
-    show_times(cli, &report);
+  if (status == TL_OK)
+    tl_watch_report(cli);
   tl_module_destroy(m);
   return status;
 }
@@ -107,7 +68,10 @@ tl_status tl_command_opt(tl_cli *cli) {
   if (status == TL_OK)
     status = check_formats(cli, &outputs);
   if (status == TL_OK)
+    status = tl_watch_open(cli);
+  if (status == TL_OK)
     status = opt(cli, &outputs);
+  tl_watch_close(cli);
   tl_output_vec_release(&outputs);
   return status;
 }

@@ -55,7 +55,7 @@ static void add_value(printer *p, tl_value_id v) {
     return;
   }
   if (p->value_numbers[v] == 0)
-    p->value_numbers[v] = ++p->last_number;
+    p->value_numbers[v] = p->options.keep_numbers ? v : ++p->last_number;
   tl_buf_add_z(p->out, "%$");
   tl_buf_add_u64(p->out, p->value_numbers[v]);
 }
@@ -271,7 +271,7 @@ static void add_edge(printer *p, const edge *e) {
 static void add_control(printer *p, tl_node_id n, const tl_node *node) {
   if (node->control_out && node->n_results == 0) {
     if (p->node_labels[n] == 0)
-      p->node_labels[n] = ++p->last_label;
+      p->node_labels[n] = p->options.keep_numbers ? n : ++p->last_label;
     tl_buf_add_z(p->out, " label $");
     tl_buf_add_u64(p->out, p->node_labels[n]);
   }
@@ -568,7 +568,8 @@ tl_lines *tl_lines_open(const tl_module *m, tl_buf *out, const tl_print_options 
   tl_buf text;
   tl_buf_init(&text);
   printer *p = malloc(sizeof *p);
-  bool opened = p && open_printer(p, m, &text, &(tl_print_options){.elide_constants = true});
+  tl_print_options numbers = {.elide_constants = true, .keep_numbers = o->keep_numbers};
+  bool opened = p && open_printer(p, m, &text, &numbers);
   for (uint32_t i = 0; opened && i < m->graphs.n; i++) {
     if (m->graphs.at[i]->kind == TL_GRAPH_ROOT && !m->graphs.at[i]->erased)
       print_graph(p, m->graphs.at[i]);

@@ -11,6 +11,8 @@ typedef struct tl_print_options {
   bool elide_constants; /* "..." for constants of more than 16 elements; does not parse */
   bool elide_bodies;    /* "graph {...}" for bodies; does not parse */
   bool skip_extra;      /* leave documentation and metadata out */
+  bool keep_numbers;    /* numbers of unnamed values do not depend on other lines: the same before
+                         * and after a change of the module */
 } tl_print_options;
 
 /* Adds the whole module: header (unless it says nothing), graphs, bodies inside their nodes.

@@ -76,8 +76,9 @@ $ tailor convert m.onnx -o m.air --log=loud --dry-run
 ! tailor: error: --log: 'loud' is not one of null|debug|info|warning|error [E10010]
 ? 1
 $ tailor opt --print-after=nothing m.tir
-! m.tir: error: cannot open 'm.tir': No such file or directory
-? 4
+! tailor: error: --print-after: 'nothing' is not a pass
+!   hint: 'tailor passes' lists them
+? 1
 $ tailor opt m.tir -o m.air
 ! tailor: error: --output: opt writes tir and onnx, 'm.air' would be air
 !   hint: use 'tailor convert'

@@ -14,6 +14,7 @@
 TL_VEC(tl_path_vec, const char *);
 
 typedef struct tl_command tl_command;
+struct tl_watch;
 
 /* State of one call of the tool. */
 typedef struct tl_cli {
@@ -39,6 +40,7 @@ typedef struct tl_cli {
   tl_map said;                  /* warnings that were printed, by hash */
   tl_fusion_stats fusions;      /* what fusion passes did, if somebody wants to know */
   tl_step_record steps;         /* timelines of a training step, if somebody wants to know */
+  struct tl_watch *watch;       /* of the command (tools/watch); NULL: passes are not shown */
   struct tl_known_rules *rules; /* owned; names of rules, once somebody asked for one */
   bool rules_read;              /* somebody did; rules is NULL when they cannot be read */
 } tl_cli;

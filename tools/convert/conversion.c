@@ -2,8 +2,10 @@
 /* Runs the steps of a conversion (conversion.h) and measures their times. */
 #include "tools/convert/conversion.h"
 
+#include "support/measure.h"
 #include "tools/convert/device_memory.h"
 #include "tools/convert/pipeline.h"
+#include "tools/watch/watch.h"
 
 bool tl_conversion_wants(const tl_output_vec *v, bool npu) {
   for (uint32_t i = 0; i < v->n; i++) {
@@ -42,6 +44,7 @@ tl_status tl_conversion_load(tl_cli *cli, tl_conversion *c) {
   uint64_t start = tl_now_ns();
   tl_progress_say(&cli->progress, tl_cli_has(cli, TL_OPTION_QUIET), "reading %s", cli->word);
   TL_TRY(tl_session_load(&cli->session, cli->word, &c->m));
+  tl_watch_loaded(cli, start);
   TL_TRY(raise_model(cli, c));
   c->summary.load_ns += tl_now_ns() - start;
   return TL_OK;
@@ -75,7 +78,9 @@ tl_status tl_conversion_run_npu(tl_cli *cli, tl_conversion *c) {
   if (c->raised || tl_conversion_starts_over(cli, &c->outputs)) {
     tl_module_destroy(c->m);
     c->m = NULL;
+    uint64_t start = tl_now_ns();
     TL_TRY(tl_session_load(&cli->session, cli->word, &c->m));
+    tl_watch_loaded(cli, start);
     TL_TRY(run_passes(cli, c, TL_STAGE_FIRST));
   }
   TL_TRY(run_passes(cli, c, TL_STAGE_AIR));

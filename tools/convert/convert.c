@@ -5,6 +5,7 @@
 #include "tools/convert/init_graph.h"
 #include "tools/convert/variants.h"
 #include "tools/step/files.h"
+#include "tools/watch/watch.h"
 
 /* Requires a model and at least one output. */
 static tl_status check_arguments(tl_cli *cli) {
@@ -58,6 +59,7 @@ static tl_status transform(tl_cli *cli, tl_conversion *c) {
   TL_TRY(tl_session_save_fusions(&cli->session));
   TL_TRY(tl_step_files_write(cli, c->m));
   TL_TRY(tl_init_graph_write(cli, c->m, &c->outputs));
+  TL_TRY(tl_watch_end(cli));
   return tl_output_depfile(cli, c->m, &c->outputs);
 }
 
@@ -73,8 +75,10 @@ static tl_status convert(tl_cli *cli, tl_conversion *c) {
   tl_buf_init(&text);
   tl_conversion_describe(cli, c, &text);
   tl_status status = tl_cli_apply(cli);
-  if (status == TL_OK)
+  if (status == TL_OK) {
+    tl_watch_report(cli);
     tl_cli_note(cli, &text);
+  }
   tl_buf_release(&text);
   return status;
 }
@@ -93,10 +97,13 @@ tl_status tl_command_convert(tl_cli *cli) {
   bool dry = tl_cli_has(cli, TL_OPTION_DRY_RUN);
   if (status == TL_OK && dry) /* no model will say what is missing */
     status = tl_check_run_ranks(&cli->settings, &cli->diag);
+  if (status == TL_OK)
+    status = tl_watch_open(cli);
   if (status == TL_OK && dry)
     show_plan(cli, &c.outputs);
   else if (status == TL_OK)
     status = twice ? tl_variants_convert(cli, &c.outputs) : convert(cli, &c);
+  tl_watch_close(cli);
   tl_conversion_release(&c);
   return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/convert/device_memory.h"
 
-#include "tools/convert/summary.h"
+#include "support/measure.h"
 
 tl_status tl_device_memory_measure(tl_cli *cli, const tl_module *m, tl_memory *out) {
   if (tl_memory_measure(m, tl_options_op_info(&cli->settings.options), out) == TL_OK)

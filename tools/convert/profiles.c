@@ -2,6 +2,7 @@
 #include "tools/convert/profiles.h"
 
 #include "passes/train/time/cost.h"
+#include "support/measure.h"
 #include "tools/convert/device_memory.h"
 #include "tools/convert/summary.h"
 

@@ -35,11 +35,6 @@ typedef struct tl_summary {
 
 /* Returns number and bytes of the constants of all graphs. O(constants). */
 tl_weights tl_count_weights(const tl_module *m);
-/* Returns nanoseconds of a monotonic clock with an arbitrary start. */
-uint64_t tl_now_ns(void);
-/* Add a size such as "13.3 MiB", and a duration such as "2.1 ms". */
-void tl_add_bytes(tl_buf *out, uint64_t bytes);
-void tl_add_duration(tl_buf *out, uint64_t ns);
 
 /* Adds the summary for people. m: in its last form. v: what was written. */
 void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const tl_output_vec *v,

@@ -14,6 +14,7 @@
 #include "tools/convert/init_graph.h"
 #include "tools/convert/switch_plan.h"
 #include "tools/step/files.h"
+#include "tools/watch/watch.h"
 
 enum { LOW, HIGH, N_VARIANTS };
 static const char *const variant_names[N_VARIANTS] = {"low", "high"};
@@ -219,7 +220,8 @@ static tl_status convert(variants *v) {
   }
   TL_TRY(both(v, tl_conversion_measure));
   TL_TRY(write_plans(v));
-  return tl_init_graph_write(cli, v->sides[LOW].m, &v->inits);
+  TL_TRY(tl_init_graph_write(cli, v->sides[LOW].m, &v->inits));
+  return tl_watch_end(cli);
 }
 
 /* ---- what the user hears --------------------------------------------------------------------- */
@@ -273,8 +275,10 @@ static tl_status apply(variants *v) {
     status = add_json(v, &text);
   if (status == TL_OK)
     status = tl_cli_apply(v->cli);
-  if (status == TL_OK)
+  if (status == TL_OK) {
+    tl_watch_report(v->cli);
     tl_cli_note(v->cli, &text);
+  }
   tl_buf_release(&text);
   return status;
 }

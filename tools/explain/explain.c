@@ -7,8 +7,8 @@
 
 #include "passes/ub/chain.h"
 #include "support/json_writer.h"
+#include "support/measure.h"
 #include "tools/convert/pipeline.h"
-#include "tools/convert/summary.h"
 #include "tools/explain/page.h"
 #include "tools/explain/precision.h"
 #include "tools/explain/suggest_mixlist.h"

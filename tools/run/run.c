@@ -2,7 +2,7 @@
 /* Implements tailor run, which evaluates a model. */
 #include "backend/value/value.h"
 #include "support/json_writer.h"
-#include "tools/convert/summary.h"
+#include "support/measure.h"
 #include "tools/run/compare.h"
 #include "tools/run/inputs.h"
 #include "tools/run/ranges.h"

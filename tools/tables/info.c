@@ -5,6 +5,7 @@
 #include "ir/options/custom_ops.h"
 #include "ir/verify/stage.h"
 #include "support/json_writer.h"
+#include "support/measure.h"
 #include "tools/convert/pipeline.h"
 #include "tools/convert/summary.h"
 #include "tools/tables/info_memory.h"

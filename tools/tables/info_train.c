@@ -6,7 +6,7 @@
 #include "passes/train/step/find_step.h"
 #include "passes/train/step/info.h"
 #include "support/json_writer.h"
-#include "tools/convert/summary.h"
+#include "support/measure.h"
 
 /* Names of enumerators, in their order. */
 static const char *const form_names[] = {"none", "artifacts", "single", "preview", "plain"};
