@@ -19,11 +19,11 @@ GROUPS = {
              'select_rows', 'meanings', 'aipp', 'step_files', 'pages'],
     'golden': ['golden', 'golden_rules', 'golden_numbers', 'rules', 'rule_numbers', 'user_ops',
                'traps', 'fused_traps', 'recognised'],
-    'models': ['nodes', 'sandwiches', 'official', 'corpus', 'evaluate', 'evaluate_corpus',
-               'npu_form', 'open_sizes', 'shares', 'recurrent', 'quantized', 'chips',
-               'cast_counts', 'precision_corpus', 'precision_peers', 'train_air', 'training_info',
-               'train_steps', 'half_steps', 'gradients', 'formulas', 'estimates', 'artifacts',
-               'single_graph', 'loop_steps', 'variants'],
+    'models': ['nodes', 'sandwiches', 'spellings', 'official', 'corpus', 'evaluate',
+               'evaluate_corpus', 'npu_form', 'open_sizes', 'shares', 'recurrent', 'quantized',
+               'chips', 'cast_counts', 'precision_corpus', 'precision_peers', 'train_air',
+               'training_info', 'train_steps', 'half_steps', 'gradients', 'formulas', 'estimates',
+               'artifacts', 'single_graph', 'loop_steps', 'variants'],
     'deep': ['random_graphs', 'random_scopes', 'hunt', 'hunt_npu', 'hunt_train', 'precision',
              'ranges', 'extremes', 'kernels', 'train_random', 'tail_random', 'oom',
              'oom_commands', 'file_faults', 'determinism', 'emulation', 'fuzz'],
@@ -53,6 +53,17 @@ def chosen(names):
             raise ValueError(name)
         wanted.update(GROUPS.get(name, [name]))
     return [kind for kind in KINDS if kind in wanted]
+
+
+def listed():
+    return '; '.join(f'{group}: {" ".join(kinds)}' for group, kinds in GROUPS.items())
+
+
+def findings(*folders):
+    """The option --findings for a folder of reproducers beside the repository, if it is there."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    path = os.path.join(os.path.dirname(root), 'shared', 'findings', *folders)
+    return ['--findings', path] if os.path.isdir(path) else []
 
 
 def group_of(kind):

@@ -495,9 +495,11 @@ class Tests:
 
     def sandwiches(self):
         """ops between Transposes: nodes and numbers against ONNX Runtime"""
-        findings = os.path.join(ROOT, '..', 'shared', 'findings', 'fusion', 'nhwc')
-        there = ['--findings', findings] if os.path.isdir(findings) else []
-        return self.against_ort('sandwiches.py', *there)
+        return self.against_ort('sandwiches.py', *groups.findings('fusion', 'nhwc'))
+
+    def spellings(self):
+        """layers as exporters spell them, every second: few nodes, and the same numbers"""
+        return self.against_ort('spellings.py', '--every', '2', *groups.findings())
 
     def emulation(self):
         """--emulate f16 against nodes in f16 in ONNX Runtime, every eighth"""
@@ -552,8 +554,8 @@ class Tests:
 
     def determinism(self):
         """exact evaluation: threads, compilers, vector units"""
-        return counted([PYTHON, 'tests/conformance/determinism.py', '--tailor', self.tool('gcc'),
-                        '--other', self.tool('asan')])
+        builds = ['--tailor', self.tool('gcc'), '--other', self.tool('asan')]
+        return counted([PYTHON, 'tests/conformance/determinism.py', *builds])
 
     def fuzz(self):
         """libFuzzer targets and saved crashers"""
@@ -562,9 +564,8 @@ class Tests:
 
 
 def main():
-    names = '; '.join(f'{group}: {" ".join(kinds)}' for group, kinds in groups.GROUPS.items())
     p = argparse.ArgumentParser()
-    p.add_argument('--only', help=f'comma-separated groups or kinds. {names}')
+    p.add_argument('--only', help=f'comma-separated groups or kinds. {groups.listed()}')
     p.add_argument('--quick', action='store_true', help='what `make check` runs')
     p.add_argument('--fuzz-seconds', type=int, default=60)
     p.add_argument('--build', default='build-test')
@@ -576,8 +577,8 @@ def main():
     except ValueError as unknown:
         p.error(f'neither a group nor a kind: {unknown}')
     total = groups.run_all(Tests(args), kinds)
-    print(f'{total[0]} passed, {total[1]} failed, {total[2]} skipped')
-    return 1 if total[1] else 0
+    print('{} passed, {} failed, {} skipped'.format(*total))
+    return total[1] != 0
 
 
 if __name__ == '__main__':
