@@ -68,7 +68,7 @@ tl_status tl_command_opt(tl_cli *cli) {
   if (status == TL_OK)
     status = check_formats(cli, &outputs);
   if (status == TL_OK)
-    status = tl_watch_open(cli);
+    status = tl_watch_open(cli, tl_cli_has(cli, TL_OPTION_NPU_FORM));
   if (status == TL_OK)
     status = opt(cli, &outputs);
   tl_watch_close(cli);

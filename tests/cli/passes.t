@@ -164,3 +164,98 @@ $ tailor convert a.tir --dry-run --print-changed=nothing -o e.air
 ! tailor: error: --print-changed: 'nothing' is not a pass
 !   hint: 'tailor passes' lists them
 ? 1
+# Files of the module between passes, with an index. Each one reads as a model.
+$ tailor opt a.tir --dump-dir=d -o b.tir && ls d | sed 's/^[0-9]*-//' && tailor opt d/*-clean-up.tir --passes=op-names -o - && cmp d/*-dead-nodes.tir b.tir
+> input.tir
+> infer-shapes.tir
+> clean-up.tir
+> dead-nodes.tir
+> index.json
+> graph @g(%x: f32[2,3]) -> (%y) {
+>   %y = Exp(%x) @a/b : f32[2,3]
+>   %u = Exp(%y) @dead : f32[2,3]
+> }
+$ head -1 d/index.json; grep -E '"input"|"file": "' d/index.json | sed 's/"number": [0-9]*/"number": N/; s/"[0-9]*-/"N-/'
+> {"schema": 1, "model": "a.tir", "form": "tir", "states": [
+>  {"number": N, "pass": "input", "rewrites": 0, "nodes_before": 4, "nodes_after": 4, "file": "N-input.tir"},
+>  {"number": N, "pass": "infer-shapes", "rewrites": 1, "nodes_before": 4, "nodes_after": 4, "file": "N-infer-shapes.tir"},
+>  {"number": N, "pass": "clean-up", "rewrites": 1, "nodes_before": 4, "nodes_after": 2, "file": "N-clean-up.tir"},
+>  {"number": N, "pass": "dead-nodes", "rewrites": 1, "nodes_before": 2, "nodes_after": 1, "file": "N-dead-nodes.tir"},
+$ grep '"out-nodes"' d/index.json
+>  {"number": 4, "pass": "out-nodes", "rewrites": 0, "nodes_before": 4, "nodes_after": 4, "file": null},
+# Of an earlier dump nothing stays but what is not of a dump.
+$ touch d/notes.txt d/99-notes.tir && tailor opt b.tir --dump-dir=d -o c.tir && ls d
+> 00-input.tir
+> 99-notes.tir
+> index.json
+> notes.txt
+# Numbers go on in NPU form; a model that is read again begins again.
+$ tailor convert a.tir --dump-dir=e -q -o b.air && ls e | sed 's/^[0-9]*-//'
+> input.tir
+> infer-shapes.tir
+> clean-up.tir
+> dead-nodes.tir
+> select.tir
+> lower.tir
+> index.json
+$ tailor convert a.tir --dump-dir=e -q --precision-mode-v2=fp16 -o b.air -o b.onnx && ls e | sed 's/^[0-9]*-//'
+> input.tir
+> infer-shapes.tir
+> clean-up.tir
+> dead-nodes.tir
+> select.tir
+> precision.tir
+> input.tir
+> infer-shapes.tir
+> clean-up.tir
+> dead-nodes.tir
+> select.tir
+> precision.tir
+> lower.tir
+> ub-fusion.tir
+> index.json
+$ tailor convert a.tir --dump-dir=e --dump-form=pbtxt -q -o b.air && ls e | sed 's/^[0-9]*-//' && grep -c op_type e/*-lower.pbtxt
+> lower.pbtxt
+> index.json
+> 3
+$ grep -c '"file": "' e/index.json; grep -o '"form": "[a-z]*"' e/index.json
+> 1
+> "form": "pbtxt"
+# A failure leaves neither files nor a new folder, and the files of an earlier dump.
+$ printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%t = Exp(%%x)\n  %%y = my::Op(%%t)\n}\n' >no.tir; tailor convert no.tir --dump-dir=f -q -o f.air; test -e f || echo no folder
+> no folder
+! no.tir: error: 1 op type has no NPU form: my::Op x1 ('Op->y'): has no NPU form [E10501]
+!   hint: --allow-unmapped writes them under their ONNX names; 'tailor ops NAME' shows what an op needs, 'tailor explain MODEL --expand' why no expansion matches
+$ tailor convert no.tir --dump-dir=e -q -o f.air; ls e | sed 's/^[0-9]*-//'
+> lower.pbtxt
+> index.json
+! no.tir: error: 1 op type has no NPU form: my::Op x1 ('Op->y'): has no NPU form [E10501]
+!   hint: --allow-unmapped writes them under their ONNX names; 'tailor ops NAME' shows what an op needs, 'tailor explain MODEL --expand' why no expansion matches
+$ touch file; tailor opt a.tir --dump-dir=file -o e.tir
+! file: error: cannot create folder 'file': File exists
+? 4
+$ tailor opt a.tir --dump-dir=missing/folder -o e.tir
+! missing/folder: error: cannot create folder 'missing/folder': No such file or directory
+? 4
+$ tailor opt a.tir --dump-dir=/proc/self -o e.tir
+! /proc/self/00-input.tir: error: cannot create a temporary file for '/proc/self/00-input.tir': No such file or directory
+? 4
+$ tailor opt d/00-input.tir --dump-dir=d -o e.tir; cmp d/00-input.tir b.tir
+! tailor: error: --dump-dir: 'd/00-input.tir' is an input of this command and would be overwritten
+$ tailor opt a.tir --dump-form=tir -o e.tir
+! tailor: error: --dump-form: has no effect without --dump-dir
+? 1
+$ tailor opt a.tir --dump-form=pbtxt --dump-dir=f -o e.tir
+! tailor: error: --dump-form: GE's dumps show NPU form, which this command does not make
+!   hint: opt makes it with --npu, convert for an AIR file; --dump-form=tir shows every form
+? 1
+$ tailor convert a.tir --dump-form=pbtxt --dump-dir=f -o e.onnx
+! tailor: error: --dump-form: GE's dumps show NPU form, which this command does not make
+!   hint: opt makes it with --npu, convert for an AIR file; --dump-form=tir shows every form
+? 1
+$ tailor opt a.tir --dump-dir= -o e.tir
+! tailor: error: --dump-dir: the value is empty [E10054]
+!   hint: write --dump-dir=VALUE without blanks around '=', and quote values that contain ';' or blanks
+? 1
+$ test -e e.tir || test -e e.onnx || test -e f || echo nothing was written
+> nothing was written

@@ -98,7 +98,7 @@ tl_status tl_command_convert(tl_cli *cli) {
   if (status == TL_OK && dry) /* no model will say what is missing */
     status = tl_check_run_ranks(&cli->settings, &cli->diag);
   if (status == TL_OK)
-    status = tl_watch_open(cli);
+    status = tl_watch_open(cli, tl_conversion_wants(&c.outputs, true));
   if (status == TL_OK && dry)
     show_plan(cli, &c.outputs);
   else if (status == TL_OK)

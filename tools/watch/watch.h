@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What people see of the passes of one command: the module around them, counts and
- * times. opt and convert open a watch
+/* What people see of the passes of one command: the module around them, files of it,
+ * counts and times. opt and convert open a watch
  * before they read the model; commands without one show nothing. Every function does nothing if the
  * command has none. */
 #ifndef TL_TOOLS_WATCH_WATCH_H
@@ -8,9 +8,9 @@
 
 #include "tools/cli/cli.h"
 
-/* Gives the command a watch, which tl_watch_close releases. Checks the options. Errors are
- * reported. */
-tl_status tl_watch_open(tl_cli *cli) TL_NODISCARD;
+/* Gives the command a watch, which tl_watch_close releases. Checks the options. npu: the command
+ * makes NPU form. Errors are reported. */
+tl_status tl_watch_open(tl_cli *cli, bool npu) TL_NODISCARD;
 /* The model was read, at `start` of tl_now_ns, or was read again. */
 void tl_watch_loaded(tl_cli *cli, uint64_t start);
 /* A pipeline begins, or goes on, with this module. */
