@@ -203,7 +203,8 @@ tl_status tl_law_apply(const tl_law *law, tl_module *m, tl_node_id n, tl_u32_vec
   if (law->row->kind == TL_LAW_INSERTED)
     port = (tl_law_port){law->n_out, false, law->out};
   a.seen = tl_law_seen(port, law->now);
-  if (law->row->axis != TL_LAW_AXIS_NONE && law->row->axis != TL_LAW_AXIS_BEHIND)
+  if (law->row->axis != TL_LAW_AXIS_NONE && law->row->axis != TL_LAW_AXIS_BEHIND &&
+      law->row->axis != TL_LAW_AXIS_ROWS)
     rename_attr(&a);
   for (uint32_t i = 1; i < 5; i++) {
     bool first;

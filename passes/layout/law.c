@@ -111,6 +111,10 @@ static bool axis_fits(tl_law *law, const tl_module *m, tl_node_id n) {
   int rank = law->n_axes, scales = 1;
   if (law->row->axis == TL_LAW_AXIS_NONE || law->row->axis == TL_LAW_AXIS_BEHIND)
     return true;
+  if (law->row->axis == TL_LAW_AXIS_ROWS) {
+    law->kept |= tail(rank - 1, rank);
+    return rank_of(m, tl_operand(m, n, 1)) == 2 && !tl_node_attr_int(m, n, TL_SYM_transA, 0);
+  }
   if (law->row->axis == TL_LAW_AXIS_SCALES) {
     scales = rank_of(m, tl_operand(m, n, 1));
     if (scales < 0 || tl_node_attr_int(m, n, TL_SYM_block_size, 0))

@@ -25,6 +25,7 @@ typedef enum tl_law_axis {
   TL_LAW_AXIS_NONE,
   TL_LAW_AXIS_ATTR,
   TL_LAW_AXIS_TAIL,
+  TL_LAW_AXIS_ROWS,
   TL_LAW_AXIS_SCALES,
   TL_LAW_AXIS_BEHIND
 } tl_law_axis;
