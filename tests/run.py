@@ -300,6 +300,12 @@ class Tests:
         return counted([PYTHON, f'tests/oom/{script}', '--tailor', self.tool('gcc'), '--faults',
                         os.path.join(self.folder('gcc'), 'tests', 'libfaults.so'), *more])
 
+    def planted(self):
+        """wrong rewrites that bisect and reduce must find"""
+        return counted([PYTHON, 'tests/debug/planted.py', '--tailor', self.tool('gcc'),
+                        '--planted',
+                        os.path.join(self.folder('gcc'), 'tests', 'tailor-planted')])
+
     def oom_commands(self):
         """every command with an allocation that fails: 12 of each (--full: all)"""
         return self.faults('memory.py', *([] if self.args.full else ['--sample', '12']))

@@ -80,7 +80,9 @@ static bool is_closed_node(tl_match *match, uint8_t k) {
 /* Returns false, with a note, if marks keep the node apart from the root or alive. */
 static bool allows_marks(tl_match *match, tl_node_id n, tl_sv where) {
   uint32_t mark = tl_node_marks_differ(match->m, n, match->root);
-  if (tl_node_has_mark(match->m, n, TL_MARK_NOFOLD)) {
+  /* A definition says what the node is, for the evaluator; it simplifies nothing. */
+  bool fixed = match->rule->kind != TL_RULE_DEFINE && tl_node_has_mark(match->m, n, TL_MARK_NOFOLD);
+  if (fixed) {
     tl_match_note(match, TL_MISS_CLOSED, "NOFOLD", "`%.*s` must not be rewritten",
                   TL_SV_ARG(where));
     return false;

@@ -72,7 +72,8 @@ static tl_status search(tl_states *s, const places *p, uint64_t *lo, uint64_t *h
   }
 }
 
-/* Lists state 0 and the states behind passes that rewrote something, without a pass that failed. */
+/* Lists state 0 and the states behind passes that rewrote something; of a pass that failed, the
+ * last state that it reached. */
 static uint64_t list_borders(const tl_states *s, bool failed, uint64_t *out) {
   uint64_t n = 1;
   out[0] = 0;
@@ -80,6 +81,8 @@ static uint64_t list_borders(const tl_states *s, bool failed, uint64_t *out) {
     out[n] = out[n - 1] + s->report.at[i].changed;
     n += s->report.at[i].changed != 0;
   }
+  if (failed && s->report.rewrites > out[n - 1])
+    out[n++] = s->report.rewrites;
   return n;
 }
 

@@ -40,6 +40,10 @@ typedef struct tl_check {
  * tl_check_module compares others with. Release it in any case. Errors are reported. */
 tl_status tl_check_open(tl_check *c, tl_cli *cli, tl_format format, bool evaluates) TL_NODISCARD;
 void tl_check_release(tl_check *c);
+/* Sets the sizes that are assumed for open dims of random inputs, the i-th choice: dims of one
+ * element would hide that a wrong axis is used. Returns false behind the last choice, which is
+ * 1. */
+bool tl_check_assume(tl_evaluation *e, unsigned i);
 /* Checks a module that passes have left in any state, and may change it. For a process of its own
  * (child.h). settled: its types are inferred. c->why says why, in a clause. */
 tl_verdict tl_check_module(tl_check *c, tl_module *m, bool settled);

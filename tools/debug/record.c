@@ -4,6 +4,7 @@
 
 #include "ir/fork.h"
 #include "ir/infer/infer.h"
+#include "tools/debug/check.h"
 #include "tools/debug/edits.h"
 #include "tools/run/inputs.h"
 
@@ -79,14 +80,17 @@ tl_status tl_record(tl_evaluation *e, tl_module *m, tl_recorded *out) {
   out->type = calloc(out->n, sizeof *out->type);
   out->tensor = calloc(out->n, sizeof *out->tensor);
   e->cli->diag.fn = NULL;
-  tl_module *copy = out->type && out->tensor ? tl_module_fork(m, &e->cli->diag) : NULL;
-  tl_status status = copy ? run(e, copy, &rec, values) : TL_NO_MEMORY;
+  tl_status status = out->type && out->tensor ? TL_INVALID_MODEL : TL_NO_MEMORY;
+  for (unsigned i = 0; status != TL_OK && status != TL_NO_MEMORY && tl_check_assume(e, i); i++) {
+    tl_module *copy = tl_module_fork(m, &e->cli->diag);
+    status = copy ? run(e, copy, &rec, values) : TL_NO_MEMORY;
+    tl_values_release(&values[0]);
+    tl_values_release(&values[1]);
+    if (copy)
+      tl_module_destroy(copy);
+  }
   e->cli->diag.fn = shown;
   e->cli->diag.errors = 0;
-  tl_values_release(&values[0]);
-  tl_values_release(&values[1]);
-  if (copy)
-    tl_module_destroy(copy);
   if (status == TL_OK)
     fix_inputs(m, out);
   else if (status != TL_NO_MEMORY)

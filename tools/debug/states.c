@@ -2,23 +2,28 @@
 /* Implements the states of a model on its way through the passes. */
 #include "tools/debug/states.h"
 
+#include <sys/mman.h>
+
 #include "ir/text/print.h"
 #include "tools/debug/child.h"
 
-/* What a process sends of a state, before the clause that says why. */
-typedef struct answer {
+enum { MOST_JOBS = 64 };
+
+/* What a process tells of a state, beside the clause that says why. It is in memory that both
+ * processes share, so that a crash leaves what was known. */
+struct tl_answer {
   tl_verdict verdict;
   tl_status status;
   tl_pipeline_report report; /* its rows are static, so they mean the same here */
-} answer;
+};
+typedef struct tl_answer answer;
 
 /* The work of one process. */
 typedef struct job {
   tl_states *s;
   uint64_t at; /* UINT64_MAX: all rewrites */
   tl_buf *why; /* receives the first error */
-  answer a;
-  tl_rewrite *last; /* receives texts about the last rewrite; NULL: not wanted */
+  answer *a;   /* shared */
 } job;
 
 /* Keeps the first error, instead of printing it. */
@@ -48,10 +53,11 @@ static tl_status reach(job *j) {
   p.rewrite_limit = j->at;
   if (p.ends_at_limit && j->at == 0)
     return TL_OK;
-  return tl_session_run(&j->s->cli->session, j->s->base, &p, &j->a.report);
+  return tl_session_run(&j->s->cli->session, j->s->base, &p, &j->a->report);
 }
 
-/* Makes a state and checks it. */
+/* Makes a state and checks it. That the verifier finds the module broken, or an invariant fails, is
+ * an answer. */
 static void check_state(tl_cli *cli, void *user, tl_buf *reply) {
   job *j = user;
   tl_buf why;
@@ -59,44 +65,42 @@ static void check_state(tl_cli *cli, void *user, tl_buf *reply) {
   j->why = &why;
   cli->diag.fn = keep_error;
   cli->diag.user = j;
-  j->a.verdict = TL_VERDICT_UNKNOWN;
-  j->a.status = reach(j);
-  if (j->a.status == TL_OK)
-    j->a.verdict = tl_check_module(j->s->check, j->s->base, is_settled(&j->a.report));
-  tl_buf_add(reply, &j->a, sizeof j->a);
+  j->a->status = reach(j);
+  if (j->a->status == TL_OK)
+    j->a->verdict = tl_check_module(j->s->check, j->s->base, is_settled(&j->a->report));
+  else if (j->a->status == TL_INTERNAL)
+    j->a->verdict = TL_VERDICT_BAD;
   tl_buf_add_sv(reply, j->s->check->why.n ? tl_buf_view(&j->s->check->why) : tl_buf_view(&why));
 }
 
-/* Takes what a process has sent. A process that crashed has not sent all. */
-static tl_status take(tl_states *s, job *j, const tl_buf *reply, int signal) {
-  tl_probe state = {.at = j->at, .verdict = TL_VERDICT_UNKNOWN, .signal = signal};
+/* Takes what a process has told. One that crashed has shown a bad state. */
+static tl_status take(tl_states *s, const job *j, const tl_buf *reply, int signal) {
+  tl_probe state = {.at = j->at, .verdict = j->a->verdict, .status = j->a->status};
   tl_buf why;
   tl_buf_init(&why);
-  if (reply->n >= sizeof j->a) {
-    memcpy(&j->a, reply->p, sizeof j->a);
-    state.verdict = j->a.verdict;
-    state.status = j->a.status;
-    tl_buf_add(&why, reply->p + sizeof j->a, reply->n - sizeof j->a);
-  } else {
+  tl_buf_add_sv(&why, tl_buf_view(reply));
+  if (signal) {
+    state.verdict = TL_VERDICT_BAD;
     state.status = TL_INTERNAL;
     tl_buf_printf(&why, "the process was ended by signal %d", signal);
   }
   state.why = tl_arena_copy(&s->cli->settings.arena, why.n ? why.p : "", why.n);
+  bool ok = state.why && !why.failed && tl_probe_vec_push(&s->known, state);
   tl_buf_release(&why);
-  return state.why && tl_probe_vec_push(&s->known, state)
-             ? TL_OK
-             : tl_fail_memory(&s->cli->diag, TL_NOWHERE);
+  return ok ? TL_OK : tl_fail_memory(&s->cli->diag, TL_NOWHERE);
 }
 
 /* Runs jobs at the same time. */
 static tl_status run_jobs(tl_states *s, job *jobs, uint32_t n) {
-  tl_child children[64];
+  tl_child children[MOST_JOBS];
   tl_status status = TL_OK;
   uint32_t started = 0;
-  for (; started < n && status == TL_OK; started++)
+  for (; started < n && status == TL_OK; started++) {
+    jobs[started].a = &s->answers[started];
+    s->answers[started] = (answer){.verdict = TL_VERDICT_UNKNOWN};
     status = tl_child_start(&children[started], s->cli, check_state, &jobs[started]);
-  if (status != TL_OK)
-    started--;
+  }
+  started -= status != TL_OK;
   for (uint32_t i = 0; i < started; i++) {
     tl_buf reply;
     int signal;
@@ -112,9 +116,9 @@ static tl_status run_jobs(tl_states *s, job *jobs, uint32_t n) {
 
 tl_status tl_states_ask(tl_states *s, const uint64_t *at, uint32_t n) {
   for (uint32_t from = 0; from < n;) {
-    job jobs[64];
+    job jobs[MOST_JOBS];
     uint32_t k = 0;
-    for (; k < s->jobs && k < 64 && from < n; from++)
+    for (; k < s->jobs && k < MOST_JOBS && from < n; from++)
       jobs[k++] = (job){.s = s, .at = at[from]};
     TL_TRY(run_jobs(s, jobs, k));
   }
@@ -135,20 +139,28 @@ tl_status tl_states_open(tl_states *s, tl_cli *cli, tl_check *check, tl_stage st
   if (!tl_parse_u64(tl_sv_from(tl_cli_get(cli, TL_OPTION_JOBS)), &jobs))
     return TL_INTERNAL; /* the option table bounds it */
   s->jobs = (unsigned)jobs;
+  void *shared = mmap(NULL, MOST_JOBS * sizeof *s->answers, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED)
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
+  s->answers = shared;
   TL_TRY(tl_session_load(&cli->session, cli->word, &s->base));
   /* State 0 has the inputs and outputs that options ask for, as what it is compared with. */
   TL_TRY(tl_session_run_passes(&cli->session, s->base,
                                "op-names,input-shapes,freeze-inputs,out-nodes"));
   s->pipeline = tl_session_pipeline(&cli->session, stage);
   s->pipeline.rewrite_limit = 0;
+  s->pipeline.verify_each = true;
   job j = {.s = s, .at = UINT64_MAX};
   TL_TRY(run_jobs(s, &j, 1));
-  s->report = j.a.report;
+  s->report = j.a->report;
   *whole = s->known.at[0];
   return TL_OK;
 }
 
 void tl_states_release(tl_states *s) {
+  if (s->answers)
+    munmap(s->answers, MOST_JOBS * sizeof *s->answers);
   if (s->base)
     tl_module_destroy(s->base);
   tl_probe_vec_release(&s->known);
@@ -163,7 +175,7 @@ static void keep_remark(void *user, const tl_remark *r) {
   job *j = user;
   const tl_fusion_remark *f = r->fusion;
   tl_buf *out = j->why;
-  if (!r->applied || out->n || j->a.report.rewrites != j->at)
+  if (!r->applied || out->n || j->a->report.rewrites != j->at)
     return;
   tl_buf_add_z(out, r->pass);
   tl_buf_add(out, "", 1);
@@ -184,7 +196,7 @@ static void keep_remark(void *user, const tl_remark *r) {
 
 /* A pass without a remark about the rewrite is still known by its name. */
 static void name_pass(const job *j, tl_buf *out) {
-  const tl_pipeline_report *r = &j->a.report;
+  const tl_pipeline_report *r = &j->a->report;
   if (r->n)
     tl_buf_add_z(out, r->at[r->n - 1].row->name);
   tl_buf_add(out, "\0\0\0\0\0", 6);
@@ -214,7 +226,8 @@ tl_status tl_states_show(tl_states *s, uint64_t at, tl_rewrite *out) {
                          &out->nodes, &out->made, &out->ir};
   tl_child child;
   int signal;
-  job j = {.s = s, .at = at};
+  job j = {.s = s, .at = at, .a = s->answers};
+  *s->answers = (answer){.verdict = TL_VERDICT_UNKNOWN};
   *out = (tl_rewrite){.pass = TL_SV("")};
   tl_buf_init(&out->text);
   TL_TRY(tl_child_start(&child, s->cli, show_state, &j));

@@ -28,6 +28,7 @@ typedef struct tl_states {
   tl_pipeline_report report;    /* of the whole way: rewrites of each pass */
   tl_probe_vec known;           /* states that were checked, in the order of their checks */
   unsigned jobs;                /* processes at a time */
+  struct tl_answer *answers;    /* owned; shared with the processes */
 } tl_states;
 
 /* The rewrite that leads to a state. Texts are owned by `text`. */

@@ -17,6 +17,10 @@ typedef struct tl_evaluation {
   tl_host_heap heap;
   tl_eval_options options;
   bool part; /* of work that says itself what it does */
+  /* Sizes of dims that nobody gives, of random inputs: of symbols that are the first dim of some
+   * input, and of the others. 0: 1 */
+  int64_t assumed_first;
+  int64_t assumed_other;
 } tl_evaluation;
 
 /* Reads the options. What was made until a failure is released by tl_evaluation_release. */

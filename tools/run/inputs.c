@@ -246,7 +246,10 @@ tl_status tl_inputs_settle(tl_evaluation *e, tl_module *m, tl_host_vec *out, tl_
   if (made)
     tl_buf_printf(note, "%u of %u inputs are random (seed %llu)", made, out->n,
                   (unsigned long long)e->options.seed);
-  if (assumed)
+  if (assumed && e->assumed_first > 1)
+    tl_buf_printf(note, "%sdims without a size are %lld in front, else %lld (--dim)",
+                  note->n ? "; " : "", (long long)e->assumed_first, (long long)e->assumed_other);
+  else if (assumed)
     tl_buf_printf(note, "%sdims without a size are 1 (--dim)", note->n ? "; " : "");
   return TL_OK;
 }

@@ -79,14 +79,30 @@ tl_status tl_check_dims(tl_evaluation *e, const tl_module *m) {
   return TL_OK;
 }
 
-/* Returns the size of a dim; an unknown one without --dim is 1. */
-static int64_t choose_size(const tl_evaluation *e, const tl_module *m, tl_dim d, bool *assumed) {
+/* Returns true if the symbol is the first dim of some input. */
+static bool comes_first(const tl_module *m, tl_dim d) {
+  const tl_graph *g = tl_module_main(m);
+  for (uint32_t i = 0; i < g->inputs.n; i++) {
+    const tl_type *t = tl_type_get(m, tl_value_type(m, g->inputs.at[i]));
+    if (t->kind == TL_KIND_TENSOR && t->rank > 0 && t->dims[0] == d)
+      return true;
+  }
+  return false;
+}
+
+/* Returns the size of dim i; an unknown one without --dim is 1, or what the command assumes. */
+static int64_t choose_size(const tl_evaluation *e, const tl_module *m, tl_dim d, int i,
+                           bool *assumed) {
   int64_t size = 1;
   if (tl_dim_is_static(d))
     return d;
-  if (!tl_dim_is_symbol(d) || !given_size(e, tl_sym(m, tl_dim_symbol(d)), &size))
-    *assumed = true;
-  return size;
+  if (tl_dim_is_symbol(d) && given_size(e, tl_sym(m, tl_dim_symbol(d)), &size))
+    return size;
+  *assumed = true;
+  if (!e->assumed_first)
+    return 1;
+  bool first = tl_dim_is_symbol(d) ? comes_first(m, d) : i == 0;
+  return first ? e->assumed_first : e->assumed_other;
 }
 
 /* ---- elements ------------------------------------------------------------------------------- */
@@ -140,7 +156,7 @@ static tl_status make_tensor(tl_evaluation *e, const tl_module *m, tl_value_id v
   if (t->rank < 0)
     return needs_value(e, m, v, "its rank is not known");
   for (int i = 0; i < t->rank; i++)
-    dims[i] = choose_size(e, m, t->dims[i], assumed);
+    dims[i] = choose_size(e, m, t->dims[i], i, assumed);
   *out = tl_zeros(&e->heap, (tl_dtype)t->dtype, t->rank, dims);
   if (*out)
     return TL_OK;

@@ -23,6 +23,7 @@ typedef struct tl_verify_report {
   tl_grains grains[2]; /* owned; of the two models */
   tl_twins twins;      /* owned; only valid with inner */
   bool inner;          /* inner tensors were compared */
+  bool skips_new;      /* outputs without a counterpart are not compared: passes add some */
   tl_buf note;
 } tl_verify_report;
 
