@@ -87,6 +87,7 @@ typedef struct tl_pipeline_options {
   void *remark_user;
   bool explain;                 /* remarks include near misses of rules */
   bool explain_elsewhere;       /* near misses of rules for ONNX Runtime too, whatever the target */
+  const tl_rule_watch *rules;   /* told what rules do; NULL: nobody */
   tl_fusion_stats *fusions;     /* receives the counts of fusion passes; NULL: not wanted */
   struct tl_step_record *steps; /* receives timelines of training steps; NULL: not wanted */
 } tl_pipeline_options;

@@ -22,8 +22,11 @@ static tl_status check_formats(tl_cli *cli, const tl_output_vec *v) {
 static tl_status write_all(tl_cli *cli, tl_module *m, tl_output_vec *v) {
   TL_TRY(tl_output_check(cli, m, v));
   tl_status status = TL_OK;
-  for (uint32_t i = 0; i < v->n && status == TL_OK; i++)
+  for (uint32_t i = 0; i < v->n && status == TL_OK; i++) {
+    uint64_t start = tl_now_ns();
     status = tl_output_write(cli, m, &v->at[i]);
+    tl_watch_wrote(cli, v->at[i].path, start);
+  }
   return status == TL_OK ? tl_output_depfile(cli, m, v) : status;
 }
 
@@ -43,13 +46,13 @@ static tl_status opt(tl_cli *cli, tl_output_vec *v) {
   if (status == TL_OK && tl_cli_has(cli, TL_OPTION_NPU_FORM))
     status = tl_cli_run_npu(cli, m, NULL);
   if (status == TL_OK)
-    status = tl_watch_end(cli);
-  if (status == TL_OK)
     status = tl_session_save_fusions(&cli->session);
   if (status == TL_OK)
     status = tl_step_files_write(cli, m);
   if (status == TL_OK)
     status = write_all(cli, m, v);
+  if (status == TL_OK)
+    status = tl_watch_end(cli);
   if (status == TL_OK)
     tl_watch_report(cli);
   tl_module_destroy(m);

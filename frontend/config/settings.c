@@ -54,7 +54,8 @@ static tl_status check_value(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv 
     return tl_fail_code(d, TL_INVALID_ARGUMENT, code, where, "'%.*s' is not an integer in %s",
                         TL_SV_ARG(value), row->values);
   bool is_choice = row->kind == TL_OPTION_BIT || row->kind == TL_OPTION_BOOL ||
-                   row->kind == TL_OPTION_CHOICE || id == TL_OPTION_TIME_PASSES;
+                   row->kind == TL_OPTION_CHOICE || id == TL_OPTION_TIME_PASSES ||
+                   id == TL_OPTION_STATS;
   if (is_choice && !tl_choice_has(choices, value))
     return tl_fail_code(d, TL_INVALID_ARGUMENT, code, where, "'%.*s' is not one of %s",
                         TL_SV_ARG(value), choices);

@@ -44,6 +44,36 @@ typedef struct tl_remark {
 
 typedef void (*tl_remark_fn)(void *user, const tl_remark *r);
 
+/* Why a rule was not applied, and how often. */
+typedef struct tl_refusal {
+  const char *code; /* static; docs/rules.md, and "LIMIT": the bound on rewrites was reached */
+  uint64_t n;
+} tl_refusal;
+
+enum { TL_MOST_REFUSALS = 24 }; /* more than there are codes */
+
+/* What a rule did in one run of the rule engine. tried = fired + all refusals. */
+typedef struct tl_rule_count {
+  tl_sv fusion; /* public name of the pass */
+  tl_sv rule;
+  uint64_t tried;   /* at nodes where the index did not exclude it, again after each change */
+  uint64_t matched; /* the pattern fitted, whatever the conditions */
+  uint64_t fired;
+  uint64_t nanoseconds;      /* of matching and applying; 0: times are not wanted */
+  const tl_refusal *refused; /* in the order of their first */
+  uint32_t n_refused;
+} tl_rule_count;
+
+/* Those who want to know what rules do. Matching is slower then. */
+typedef struct tl_rule_watch {
+  void *user;
+  bool times; /* of rules are wanted as well */
+  /* Gets the counts of each rule that was tried, behind a run of the engine. */
+  tl_status (*counted)(void *user, const tl_pass *p, const tl_rule_count *c);
+  /* Called behind each rewrite, which began at `start` of tl_now_ns. NULL: not wanted. */
+  void (*applied)(void *user, const tl_pass *p, tl_symbol rule, uint64_t start);
+} tl_rule_watch;
+
 struct tl_pass {
   const char *name;
   const tl_options *options;
@@ -52,6 +82,7 @@ struct tl_pass {
   tl_remark_fn remark; /* NULL: remarks are not wanted */
   void *remark_user;
   tl_fusion_stats *fusions;       /* counts of fusion passes; NULL: not wanted */
+  const tl_rule_watch *rules;     /* NULL: nobody counts what rules do */
   struct tl_engine_state *engine; /* state of the rule engine; released by the runner of passes, see
                                    * passes/engine/ruleset.h */
   bool off_chip;  /* no chip will run the result: an op that no chip can run is no error */

@@ -9,7 +9,9 @@
 #include "passes/engine/explain.h"
 #include "passes/engine/index.h"
 #include "passes/engine/match.h"
+#include "passes/engine/tally.h"
 #include "passes/fold/fold.h"
+#include "support/measure.h"
 
 /* Upper bound on values visited upwards from one changed value. */
 enum { MOST_NEIGHBOURS = 64 };
@@ -50,6 +52,7 @@ typedef struct engine {
   uint32_t n_takers;
   tl_u32_vec weights; /* new nodes that compute with constants only */
   bool sized;         /* some replacement computes with symbolic sizes */
+  tl_tallies tallies;
 } engine;
 
 static tl_status state_of(const engine *e) {
@@ -98,10 +101,31 @@ static void count(engine *e, const tl_rule *rule, uint32_t matched, uint32_t eff
     e->no_memory = true;
 }
 
+/* Returns the time if times are wanted; else 0. */
+static uint64_t clock_of(const engine *e) {
+  return e->tallies.watch && e->tallies.watch->times ? tl_now_ns() : 0;
+}
+
+/* Matches as consider() does, and counts. */
+static bool matches_counted(engine *e, tl_rule *rule, tl_node_id n) {
+  tl_miss miss = {0};
+  uint64_t start = clock_of(e);
+  if (e->r->wants && !e->r->wants(e->r->user, n))
+    return matches(e, rule, n, NULL);
+  bool fits = matches(e, rule, n, &miss);
+  tl_tally_try(&e->tallies, rule, e->match.structural,
+               fits        ? NULL
+               : miss.code ? miss.code
+                           : "OPERANDS");
+  if (start)
+    tl_tally_time(&e->tallies, rule, start);
+  return fits;
+}
+
 static void consider(void *user, tl_node_id n, tl_rule *rule) {
   engine *e = user;
   tl_arena_mark mark = tl_arena_save(&e->scratch);
-  bool fits = matches(e, rule, n, NULL);
+  bool fits = e->tallies.watch ? matches_counted(e, rule, n) : matches(e, rule, n, NULL);
   bool counts = e->sweep && tl_rule_fuses(rule); /* of clean-up rules only effects are counted */
   if (counts && e->match.structural)
     count(e, rule, 1, 0);
@@ -302,7 +326,13 @@ static void spend(engine *e, const tl_rule *rule) {
                TL_SV_ARG(name), TL_SV_ARG(name));
 }
 
-static tl_status apply_match(engine *e, const candidate *c, tl_miss *miss) {
+/* Counts that a candidate was not applied. */
+static void refuse(engine *e, const candidate *c, const char *code) {
+  if (e->tallies.watch)
+    tl_tally_refuse(&e->tallies, c->rule, code);
+}
+
+static tl_status apply_match(engine *e, const candidate *c, tl_miss *miss, uint64_t start) {
   tl_built built;
   bool done;
   tl_sv names[TL_RULE_NODES];
@@ -315,14 +345,17 @@ static tl_status apply_match(engine *e, const candidate *c, tl_miss *miss) {
   note_taken(e);
   TL_TRY(tl_match_apply(&e->match, &built, &done));
   if (!done) {
-    if (miss && miss->code)
+    if (miss && miss->code && e->r->pass->explain)
       tl_rule_remark_missed(e->r->pass, e->m, c->rule, c->node, miss);
+    refuse(e, c, miss && miss->code ? miss->code : "OPERANDS");
     return TL_OK;
   }
   (void)tl_pass_may_rewrite(e->r->pass); /* counts the rewrite; apply() checked the limit */
   spend(e, c->rule);
   if (e->r->pass->remark)
     tl_rule_remark_applied(e->r->pass, e->m, c->rule, names, n, &built);
+  if (e->tallies.watch)
+    tl_tally_fire(&e->tallies, e->r->pass, c->rule, start);
   count(e, c->rule, !c->counted, 1);
   note_built(e, &built);
   note_operands(e, &e->match);
@@ -331,23 +364,29 @@ static tl_status apply_match(engine *e, const candidate *c, tl_miss *miss) {
 }
 
 static tl_status apply(engine *e, const candidate *c) {
+  uint64_t start = clock_of(e);
   if (tl_node_get(e->m, c->node)->op == TL_OP_ERASED) {
     if (e->takers)
       explain_overlap(e, c);
+    refuse(e, c, "OVERLAP");
     return TL_OK;
   }
   tl_buf text;
   tl_buf_init(&text);
-  tl_miss miss = {.text = &text};
-  tl_miss *asked = e->r->pass->explain ? &miss : NULL;
+  tl_miss miss = {.text = e->r->pass->explain ? &text : NULL};
+  tl_miss *asked = e->r->pass->explain || e->tallies.watch ? &miss : NULL;
   tl_status status = TL_OK;
-  if (matches(e, c->rule, c->node, asked)) {
+  if (!matches(e, c->rule, c->node, asked)) {
+    refuse(e, c, miss.code ? miss.code : "OPERANDS");
+  } else if (*e->r->pass->rewrites >= e->r->pass->limit) {
+    refuse(e, c, "LIMIT");
+    e->stopped = true;
+  } else {
     miss.code = NULL; /* reasons of choices that failed before the one that fits */
-    if (*e->r->pass->rewrites >= e->r->pass->limit)
-      e->stopped = true;
-    else
-      status = apply_match(e, c, asked);
+    status = apply_match(e, c, asked, start);
   }
+  if (start)
+    tl_tally_time(&e->tallies, c->rule, start);
   tl_buf_release(&text);
   return status;
 }
@@ -355,7 +394,11 @@ static tl_status apply(engine *e, const candidate *c) {
 static tl_status apply_candidates(engine *e) {
   if (e->candidates.n)
     qsort(e->candidates.at, e->candidates.n, sizeof *e->candidates.at, by_precedence);
-  for (uint32_t i = 0; i < e->candidates.n && !e->stopped; i++) {
+  for (uint32_t i = 0; i < e->candidates.n; i++) {
+    if (e->stopped) {
+      refuse(e, &e->candidates.at[i], "LIMIT");
+      continue;
+    }
     tl_arena_mark mark = tl_arena_save(&e->scratch);
     tl_status status = apply(e, &e->candidates.at[i]);
     tl_arena_rewind(&e->scratch, mark);
@@ -459,6 +502,7 @@ static tl_status run(engine *e) {
 tl_status tl_rewrite(const tl_rewriter *r) {
   engine e = {.r = r,
               .m = r->m,
+              .tallies.watch = r->pass->rules,
               .budget = (uint64_t)tl_module_count_nodes(r->m) * REWRITES_A_NODE +
                         REWRITES_AT_LEAST};
   TL_TRY(tl_rule_index_build(&e.index, r->set, r->kind, false));
@@ -468,6 +512,10 @@ tl_status tl_rewrite(const tl_rewriter *r) {
     status = run(&e);
     tl_arena_release(&e.scratch);
     tl_merge_facts_release(&e.facts);
+  }
+  if (e.tallies.watch) {
+    tl_status counted = tl_tallies_end(&e.tallies, r->pass, r->m);
+    status = status == TL_OK && counted != TL_OK ? tl_no_memory(r->m) : status;
   }
   tl_rule_index_release(&e.index);
   candidate_vec_release(&e.candidates);

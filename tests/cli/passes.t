@@ -259,3 +259,43 @@ $ tailor opt a.tir --dump-dir= -o e.tir
 ? 1
 $ test -e e.tir || test -e e.onnx || test -e f || echo nothing was written
 > nothing was written
+# What each rule did: tried = fired + refused, in words and as JSON.
+$ printf 'graph @g(%%x: f32[2,3]) -> (%%y, %%z) {\n  %%a = Neg(%%x)\n  %%b = Neg(%%a)\n  %%y = Exp(%%b)\n  %%c = Exp(%%x) @c\n  %%d = Sigmoid(%%c) @d\n  %%e = Mul(%%c, %%d) @e\n  %%z = Add(%%e, %%d) @z\n}\n' >r.tir; tailor opt r.tir --stats -o b.tir 2>&1 | grep tried
+> NegNeg  tried 1, matched 1, fired 1
+> SwishFusion/SwishPlain  tried 1, matched 1, fired 0; refused: MULTI_CONSUMER 1
+> SwishFusion/SwishShared  tried 1, matched 1, fired 0; refused: GRAPH_OUTPUT 1
+> MulAddFusionPass/MulAdd  tried 1, matched 1, fired 0; refused: GRAPH_OUTPUT 1
+> MulAddNPass/MulAddN  tried 1, matched 1, fired 0; refused: SHAPE 1
+> 1 more rule was tried; --stats=json has them
+$ tailor opt r.tir --stats=json -o b.tir 2>&1 | /usr/bin/python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], d["rewrites"] == sum(p["rewrites"] for p in d["passes"]), all(r["tried"] == r["fired"] + sum(r["refused"].values()) for r in d["rules"]))'
+> 1 True True
+$ tailor opt r.tir --stats=json -o b.tir 2>&1 | grep -E '"(NegNeg|SwishFusion[A-Za-z]*|Swish)"'
+>  {"fusion": "NegNeg", "rule": "NegNeg", "tried": 1, "matched": 1, "fired": 1, "refused": {}},
+>  {"fusion": "SwishFusion", "rule": "SwishPlain", "tried": 1, "matched": 1, "fired": 0, "refused": {"MULTI_CONSUMER": 1}},
+>  {"fusion": "SwishFusion", "rule": "SwishShared", "tried": 1, "matched": 1, "fired": 0, "refused": {"GRAPH_OUTPUT": 1}},
+# The bound on rewrites is a reason; rules of the NPU form are counted, too.
+$ tailor opt r.tir --stats --rewrite-limit=1 -o b.tir 2>&1 | grep LIMIT
+> NegNeg  tried 1, matched 1, fired 0; refused: LIMIT 1
+$ printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%y = ThresholdedRelu(%%x)\n}\n' >t.tir; tailor convert t.tir -o b.air --summary=none --stats 2>&1 | grep tried
+> ExpandThresholdedRelu  tried 1, matched 1, fired 1
+$ tailor opt a.tir --stats=xml -o e.tir
+! tailor: error: --stats: 'xml' is not one of text|json [E10001]
+? 1
+$ tailor opt a.tir --stats -q -o b.tir
+# A trace of the compiler. Times differ from run to run; what is in it does not.
+$ tailor convert r.tir -o b.air -q --trace-compiler=t.json && /usr/bin/python3 -c 'import json; e = json.load(open("t.json"))["traceEvents"]; print([x["name"] for x in e if x.get("cat") in ("file", "rewrite")]); p = {x["name"]: x for x in e if x.get("cat") == "pass"}; print(p["clean-up"]["args"]); print(all(p["clean-up"]["ts"] <= x["ts"] for x in e if x["name"] == "NegNeg")); print(sorted({x["tid"] for x in e if x["ph"] == "X"}))'
+> ['read r.tir', 'NegNeg', 'write b.air']
+> {'rewrites': 1, 'nodes_before': 7, 'nodes_after': 5}
+> True
+> [1, 2]
+$ cp r.tir in.tir; tailor opt in.tir -o b.tir --trace-compiler=in.tir; cmp in.tir r.tir
+! tailor: error: --trace-compiler: 'in.tir' is an input of this command and would be overwritten
+$ tailor opt r.tir -o e.tir --trace-compiler=missing/t.json
+! missing/t.json: error: cannot create a temporary file for 'missing/t.json': No such file or directory
+? 4
+$ tailor convert no.tir -o e.air -q --trace-compiler=f.json
+! no.tir: error: 1 op type has no NPU form: my::Op x1 ('Op->y'): has no NPU form [E10501]
+!   hint: --allow-unmapped writes them under their ONNX names; 'tailor ops NAME' shows what an op needs, 'tailor explain MODEL --expand' why no expansion matches
+? 3
+$ test -e e.tir || test -e e.air || test -e f.json || echo nothing was written
+> nothing was written

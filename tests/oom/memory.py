@@ -111,6 +111,8 @@ COMMANDS = [
     'opt model.tir --print-changed --print-changed-form=full --print-only=y -o out.tir',
     'opt model.tir --npu --dump-dir=states -o out.tir',
     'convert model.tir --dump-dir=states --dump-form=pbtxt -o out.air',
+    'opt model.tir --stats=json --trace-compiler=/dev/null -o out.tir',
+    'convert model.tir --stats --trace-compiler=/dev/null -o out.air',
     'opt model.tir --verify-numerics -o out.tir',
     'explain model.tir --fusion',
     'explain model.tir --fusion --json',

@@ -102,8 +102,12 @@ tl_status tl_conversion_measure(tl_cli *cli, tl_conversion *c) {
 tl_status tl_conversion_write(tl_cli *cli, tl_conversion *c, bool npu) {
   uint64_t start = tl_now_ns();
   for (uint32_t i = 0; i < c->outputs.n; i++) {
-    if (!c->outputs.at[i].init && tl_format_is_npu(c->outputs.at[i].format) == npu)
-      TL_TRY(tl_output_write(cli, c->m, &c->outputs.at[i]));
+    tl_output *o = &c->outputs.at[i];
+    if (o->init || tl_format_is_npu(o->format) != npu)
+      continue;
+    uint64_t file_start = tl_now_ns();
+    TL_TRY(tl_output_write(cli, c->m, o));
+    tl_watch_wrote(cli, o->path, file_start);
   }
   c->summary.module_bytes = tl_module_bytes(c->m);
   c->summary.write_ns += tl_now_ns() - start;

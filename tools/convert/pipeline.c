@@ -41,6 +41,7 @@ static tl_pipeline_options pipeline(tl_cli *cli, tl_stage stage) {
   p.hook_user = cli;
   p.remark = tl_cli_has(cli, TL_OPTION_REMARKS) ? show_remark : NULL;
   p.remark_user = cli;
+  p.rules = tl_watch_rules(cli);
   p.steps = tl_step_files_wanted(cli) ? &cli->steps : NULL;
   return p;
 }
