@@ -87,6 +87,7 @@ def class_of(path, rules):
         # ONNX Runtime computes halves in f32 and drops casts between: it rounds less than it should
         return 'approximate'
     if any(f'/{p}' in path for p in ('graph-fusion/', 'scope-fusion/', 'expand', 'recurrent',
+                                     'loops-to-recurrent/',
                                      'sink-transposes/axes')):
         # their kernels round elsewhere, or add up in another order
         return 'reassociating'
