@@ -140,6 +140,9 @@ typedef struct tl_extra {
   const tl_pair *metadata; /* arena */
   tl_symbol raw;           /* unparsed fields of the message, 0: none */
   tl_symbol denotation;    /* of a value's type */
+  tl_symbol origins;       /* of a node that a pass made: nodes of the model that it comes from, a
+                              list as in trace.h; 0: none, or metadata says it */
+  bool inserted;           /* it was put beside these, and is no part of what they compute */
 } tl_extra;
 
 /* A call of a model-local function that was inlined. */

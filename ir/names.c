@@ -4,6 +4,7 @@
 #include "ir/names.h"
 
 #include "ir/graph.h"
+#include "ir/trace.h"
 
 /* A name that is visible, and the binding that it hides. */
 typedef struct binding {
@@ -263,7 +264,7 @@ tl_status tl_names_part_nodes(tl_module *m, tl_may_rename may_rename, void *user
         continue;
       if (may_rename && !may_rename(user, n))
         goto done;
-      status = rename_node(m, n);
+      status = tl_trace_derive(m, n, &n, 1, false) ? rename_node(m, n) : TL_NO_MEMORY;
     }
   }
 done:

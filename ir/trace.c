@@ -11,7 +11,7 @@ enum { LONGEST_LIST = 16384 };
 const char *tl_trace_key(tl_trace what) {
   static const char *const keys[TL_N_TRACES] = {"_datadump_original_op_names",
                                                 "_datadump_original_op_types", "pass_name",
-                                                "_datadump_is_multiop"};
+                                                "_datadump_is_multiop", "_tailor_inserted_for"};
   return keys[what];
 }
 
@@ -56,6 +56,8 @@ static bool is_list(tl_sv text) {
   bool more = is_punct(tl_lex_next(&lexer), "[");
   if (!more)
     return false;
+  if (tl_sv_is(text, "[]")) /* inserted: it comes from no node */
+    return true;
   while (more) {
     if (tl_lex_next(&lexer).kind != TL_TOKEN_STRING)
       return false;
@@ -175,16 +177,48 @@ static void splice_pairs(const tl_module *m, tl_node_id n, tl_sv made_of, tl_buf
   }
 }
 
+/* Returns the type that a node had in the model: the text behind the last colon of
+ * "ai.onnx::13::Slice". */
+static tl_sv model_type(const tl_module *m, tl_node_id n) {
+  tl_symbol key = tl_symbol_find(&m->symbols, TL_SV("original_type"));
+  tl_sv type = key == TL_NO_SYMBOL || !key ? TL_SV("") : tl_node_attr_string(m, n, key);
+  size_t i = type.n;
+  while (i && type.p[i - 1] != ':')
+    i--;
+  return type.n ? (tl_sv){type.p + i, type.n - i} : tl_op_name(m, tl_node_get(m, n)->op);
+}
+
+void tl_trace_own(const tl_module *m, tl_node_id n, tl_buf *out) {
+  const tl_node *node = tl_node_get(m, n);
+  tl_sv value = {"", 0};
+  if (node->name) {
+    tl_buf_add_sv(out, tl_sym(m, node->name));
+    return;
+  }
+  tl_buf_add_sv(out, model_type(m, n));
+  for (uint32_t i = 0; i < node->n_results && value.n == 0; i++)
+    value = tl_value_name(m, node->results + i);
+  if (value.n) {
+    tl_buf_add_z(out, "->");
+    tl_buf_add_sv(out, value);
+  }
+}
+
 /* Appends what the node was made from, or the node itself. */
 static void add_node(tl_module *m, tl_node_id n, tl_buf *names, tl_buf *types) {
-  tl_sv made_of = tl_trace_get(m, n, TL_TRACE_NAMES);
+  bool inserted;
+  tl_sv made_of = tl_trace_origins(m, n, &inserted);
   if (made_of.n) {
     splice_pairs(m, n, made_of, names, types);
     return;
   }
-  tl_buf name;
+  tl_buf name, own;
   tl_buf_init(&name);
-  tl_buf_add_quoted(&name, tl_node_where(m, n).node);
+  tl_buf_init(&own);
+  tl_trace_own(m, n, &own);
+  tl_buf_add_quoted(&name, tl_buf_view(&own));
+  name.failed = name.failed || own.failed;
+  tl_buf_release(&own);
   names->failed = names->failed || name.failed;
   tl_sv inside = name.failed ? TL_SV("") : (tl_sv){name.p + 1, name.n - 2};
   if (!name.failed && !has_item(names, inside)) {
@@ -262,4 +296,50 @@ tl_status tl_trace_record(tl_module *m, tl_node_id made, const tl_node_id *taken
   e->n_metadata = n_pairs;
   tl_node_get(m, made)->extra = slot;
   return TL_OK;
+}
+
+/* ---- nodes that passes make ------------------------------------------------------------------ */
+
+tl_sv tl_trace_origins(const tl_module *m, tl_node_id n, bool *inserted) {
+  uint32_t slot = tl_node_get(m, n)->extra;
+  *inserted = false;
+  if (!slot)
+    return TL_SV("");
+  tl_sv names = tl_trace_get(m, n, TL_TRACE_NAMES);
+  if (names.n > 2)
+    return names;
+  names = tl_trace_get(m, n, TL_TRACE_FOR);
+  *inserted = names.n || m->extras.at[slot].inserted;
+  return names.n ? names : tl_sym(m, m->extras.at[slot].origins);
+}
+
+/* Interns the list of what nodes come from; TL_NO_SYMBOL when memory is out, 0 for no node. */
+static tl_symbol list_origins(tl_module *m, const tl_node_id *from, uint32_t n) {
+  tl_buf names, types;
+  tl_buf_init(&names);
+  tl_buf_init(&types);
+  for (uint32_t i = 0; i < n; i++)
+    if (from[i] && tl_node_get(m, from[i])->op != TL_OP_RETURN)
+      add_node(m, from[i], &names, &types);
+  if (names.n)
+    tl_buf_add_char(&names, ']');
+  bool failed = names.failed || types.failed;
+  tl_symbol s = failed ? TL_NO_SYMBOL : tl_module_intern(m, tl_buf_view(&names));
+  tl_buf_release(&names);
+  tl_buf_release(&types);
+  return s;
+}
+
+bool tl_trace_derive(tl_module *m, tl_node_id made, const tl_node_id *from, uint32_t n,
+                     bool inserted) {
+  bool known;
+  if (tl_trace_origins(m, made, &known).n)
+    return true;
+  tl_symbol list = list_origins(m, from, n);
+  tl_extra *e = list == TL_NO_SYMBOL ? NULL : tl_module_extra(m, &tl_node_get(m, made)->extra);
+  if (!e)
+    return false;
+  e->origins = list;
+  e->inserted = inserted || !list;
+  return true;
 }

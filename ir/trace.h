@@ -13,6 +13,7 @@ typedef enum tl_trace {
   TL_TRACE_TYPES,  /* list: their op types */
   TL_TRACE_PASSES, /* list: the fusion passes that made it, first ones first */
   TL_TRACE_MULTI,  /* "true": the rewrite made several nodes */
+  TL_TRACE_FOR,    /* list: nodes of the model for which a compiler inserted it */
   TL_N_TRACES
 } tl_trace;
 
@@ -27,6 +28,19 @@ tl_status tl_trace_record(tl_module *m, tl_node_id made, const tl_node_id *taken
 
 /* Returns what a node carries, borrowed; empty without it, or when a list does not read as one. */
 tl_sv tl_trace_get(const tl_module *m, tl_node_id n, tl_trace what);
+
+/* Notes on a node that a pass made which nodes of the model it comes from: those that the n nodes
+ * of `from`, 0 among them being no node, are or come from. inserted: it was put beside these and is
+ * no part of what they compute; so is one that comes from none. What the node says already stays.
+ * Unlike tl_trace_record it makes no metadata: AIR alone shows it. False when memory is out. */
+bool tl_trace_derive(tl_module *m, tl_node_id made, const tl_node_id *from, uint32_t n,
+                     bool inserted) TL_NODISCARD;
+/* Returns the names of nodes of the model that a node comes from, as metadata or tl_trace_derive
+ * have them; empty for a node of the model. *inserted: as above. */
+tl_sv tl_trace_origins(const tl_module *m, tl_node_id n, bool *inserted);
+/* Appends the name of a node of the model: its own, or "TYPE->RESULT", of the type that it had in
+ * the model, where it has none. */
+void tl_trace_own(const tl_module *m, tl_node_id n, tl_buf *out);
 
 /* Walk a list that tl_trace_get gave: start, then next until it is false. *item is unquoted into
  * `room`. */

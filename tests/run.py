@@ -389,6 +389,10 @@ class Tests:
         return counted([PYTHON, 'tests/air/raised.py', '--tailor', self.tool('gcc'), '--ort', ort,
                         '--every', '12'])
 
+    def origins(self):
+        """each node of AIR says which nodes of the model it comes from, and explain finds it"""
+        return counted([PYTHON, 'tests/air/origins.py', '--tailor', self.tool('gcc')])
+
     def diff(self):
         """tailor diff over random graphs: other orders and names, planted changes, 100,000 nodes"""
         return counted([PYTHON, 'tests/cli/test_diff.py', '--tailor', self.tool('gcc')])

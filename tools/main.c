@@ -29,13 +29,14 @@ static const tl_command commands[] = {
      "given options, and why. With --rules, lists the rewrite rules of clean-up and fusion.",
      tl_command_passes},
     {"explain", TL_COMMAND_EXPLAIN,
-     "MODEL [--fusion[=PASS]|--expand[=RULE]|--precision] [--node=NAME] [--json]",
+     "MODEL [--fusion[=PASS]|--expand[=RULE]|--precision|--origins] [--node=NAME] [--json]",
      "explain what fusion, expansion or precision did to a model",
      "Runs the pipeline over a model and prints for each fusion pass what it fused and what it "
      "nearly fused: a near miss has most nodes of a pattern, and the first condition that failed "
      "is named. --expand explains the rules that replace an op by several NPU ops. --precision, or "
      "any option that changes dtypes, explains for every tensor which dtype it had, which dtype it "
-     "gets and why, and which casts were inserted. No file is written.",
+     "gets and why, and which casts were inserted. --origins explains which nodes of the model the "
+     "nodes of AIR come from, and with --node what a node became. No file is written.",
      tl_command_explain},
     {"ops", TL_COMMAND_OPS, "[NAME] [--json]", "list the ops, or describe one",
      "Lists the op table: names, versions and NPU forms. With NAME ('Conv', "

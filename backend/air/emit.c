@@ -312,3 +312,29 @@ tl_status tl_air_save(tl_module *m, const char *path, const tl_air_options *o) {
   release(&a);
   return status;
 }
+
+static bool copy_names(tl_arena *arena, const tl_sv *from, size_t n, tl_sv *to) {
+  for (size_t i = 0; i < n; i++) {
+    const char *copy = from[i].n ? tl_arena_copy(arena, from[i].p, from[i].n) : NULL;
+    if (from[i].n && !copy)
+      return false;
+    to[i] = (tl_sv){copy, from[i].n};
+  }
+  return true;
+}
+
+tl_status tl_air_list_names(tl_module *m, const tl_options *options, tl_arena *arena, tl_sv *nodes,
+                            tl_sv *values) {
+  const tl_air_options save = {.options = options};
+  tl_weight_files files;
+  tl_air a = {.m = m, .options = options, .save = &save, .path = "-", .files = &files};
+  tl_weight_files_init(&files, "-");
+  tl_arena_init(&a.arena, 0);
+  tl_status status = prepare(&a);
+  if (status == TL_OK && (!copy_names(arena, a.node_names, tl_module_node_end(m), nodes) ||
+                          !copy_names(arena, a.value_names, tl_module_value_end(m), values)))
+    status = tl_air_no_memory(&a);
+  tl_weight_files_release(&files);
+  release(&a);
+  return status;
+}

@@ -14,4 +14,10 @@
  * self-check finds a fault. */
 tl_status tl_air_save(tl_module *m, const char *path, const tl_air_options *o) TL_NODISCARD;
 
+/* Fills in the names that nodes and values have in an AIR file, by id; `nodes` and `values` have
+ * room for all ids and are zeroed. Results of nodes, and what is not written, stay empty. The texts
+ * are in `arena`. Errors are those of tl_air_save that are known before it writes. */
+tl_status tl_air_list_names(tl_module *m, const tl_options *options, tl_arena *arena, tl_sv *nodes,
+                            tl_sv *values) TL_NODISCARD;
+
 #endif

@@ -271,7 +271,7 @@ static void add_const_entry(tl_air *a) {
 
 /* Adds the lists of nodes that a fused node replaces; false for a node that was not fused. */
 static bool trace_entries(tl_air *a, tl_node_id n) {
-  static const tl_trace lists[] = {TL_TRACE_NAMES, TL_TRACE_TYPES, TL_TRACE_PASSES};
+  static const tl_trace lists[] = {TL_TRACE_NAMES, TL_TRACE_TYPES, TL_TRACE_PASSES, TL_TRACE_FOR};
   static const tl_attr yes = {.kind = TL_ATTR_BOOL, .u.i = 1};
   if (tl_trace_get(a->m, n, TL_TRACE_NAMES).n == 0)
     return false;
@@ -287,6 +287,37 @@ static bool trace_entries(tl_air *a, tl_node_id n) {
                             .kind = TL_ENTRY_ATTR,
                             .u.attr = &yes});
   return true;
+}
+
+static void add_names(tl_air *a, tl_trace what, tl_sv list) {
+  add_entry(a, (tl_entry){
+                   .key = tl_sv_from(tl_trace_key(what)), .kind = TL_ENTRY_TRACE, .u.value = list});
+}
+
+/* Adds where a node comes from that was not fused. A node of the model is its own origin; an
+ * inserted one has none, and says for which nodes it is there. */
+static void origin_entries(tl_air *a, tl_node_id n) {
+  bool inserted;
+  tl_sv list = tl_trace_origins(a->m, n, &inserted);
+  if (list.n || inserted) {
+    add_names(a, TL_TRACE_NAMES, inserted ? TL_SV("[]") : list);
+    if (inserted && list.n)
+      add_names(a, TL_TRACE_FOR, list);
+    return;
+  }
+  tl_sv own = tl_sym(a->m, tl_node_get(a->m, n)->name);
+  if (!own.n) {
+    tl_buf text;
+    tl_buf_init(&text);
+    tl_trace_own(a->m, n, &text);
+    const char *copy = text.failed ? NULL : tl_arena_copy(&a->arena, text.p, text.n);
+    own = (tl_sv){copy ? copy : "", copy ? text.n : 0};
+    a->buf.failed = a->buf.failed || !copy;
+    tl_buf_release(&text);
+  }
+  add_entry(a, (tl_entry){.key = tl_sv_from(tl_trace_key(TL_TRACE_NAMES)),
+                          .kind = TL_ENTRY_ORIGIN,
+                          .u.value = own});
 }
 
 /* Adds streams and events of the schedule. Nodes of stream "U" (updates) also get the label by
@@ -319,12 +350,8 @@ static void op_entries(tl_air *a, tl_node_id n, const tl_air_row *row) {
     add_slot_names(a, true);
   add_const_entry(a);
   schedule_entries(a, n);
-  if (trace_entries(a, n))
-    return;
-  tl_sv origin = node->name ? tl_sym(a->m, node->name) : a->node_names[n];
-  add_entry(a, (tl_entry){.key = tl_sv_from(tl_trace_key(TL_TRACE_NAMES)),
-                          .kind = TL_ENTRY_ORIGIN,
-                          .u.value = origin});
+  if (!trace_entries(a, n))
+    origin_entries(a, n);
 }
 
 /* Says whether host or device runs the node, if the training options allow both. */

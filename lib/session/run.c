@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Turns settings into pipelines and runs them. */
+#include "ir/trace.h"
 #include "lib/session/session.h"
 
 /* Returns the options that passes read. */
@@ -22,8 +23,22 @@ tl_pipeline_options tl_session_pipeline(const tl_session *s, tl_stage stage) {
   };
 }
 
+/* Nodes without names are called after their results, which passes rename: what they are called in
+ * the model is noted first. */
+static bool note_unnamed(tl_module *m) {
+  bool good = true;
+  for (tl_node_id n = 1; n < tl_module_node_end(m) && m->form == TL_FORM_CANONICAL && good; n++) {
+    const tl_node *node = tl_node_get(m, n);
+    if (!node->name && node->op != TL_OP_RETURN && node->op != TL_OP_ERASED)
+      good = tl_trace_derive(m, n, &n, 1, false);
+  }
+  return good;
+}
+
 tl_status tl_session_run(const tl_session *s, tl_module *m, const tl_pipeline_options *p,
                          tl_pipeline_report *report) {
+  if (!note_unnamed(m))
+    return tl_no_memory(m);
   return tl_pipeline_run(m, options_of(s), p, report);
 }
 

@@ -256,7 +256,10 @@ tl_status tl_pass_plain_outputs(tl_pass *p, tl_module *m) {
     return TL_OK;
   for (uint32_t i = 0; i < tl_graph_n_outputs(m, g) && status == TL_OK; i++) {
     tl_value_id v = tl_graph_output(m, g, i);
-    b.k = (tl_maker){.m = m, .graph = g->id, .base = tl_value_get(m, v)->name};
+    b.k = (tl_maker){.m = m,
+                     .graph = g->id,
+                     .like = v ? tl_value_producer(m, v) : TL_NO_NODE,
+                     .base = v ? tl_value_get(m, v)->name : 0};
     status = tl_value_get(m, v)->kind == TL_VALUE_RESULT ? plain_output(&b, v) : add(&b, v);
   }
   if (status == TL_OK)

@@ -5,6 +5,7 @@
 #include "ir/marks.h"
 #include "ir/ops_gen.h"
 #include "ir/tensor_expr.h"
+#include "ir/trace.h"
 #include "passes/edit/values.h"
 
 /* Constants up to this size are cast at once, larger ones when a writer reads them. */
@@ -118,7 +119,8 @@ static tl_value_id cast_node(tl_module *m, tl_value_id v, tl_dtype to, tl_node_i
   tl_node_id n = TL_NO_NODE;
   if (name != TL_NO_SYMBOL)
     n = at_end ? tl_graph_append(m, user->graph, &spec) : tl_graph_insert(m, before, &spec);
-  if (!n || !tl_node_put_mark(m, n, TL_CAST_INSERTED))
+  tl_node_id reason = at_end ? tl_value_producer(m, v) : before;
+  if (!n || !tl_node_put_mark(m, n, TL_CAST_INSERTED) || !tl_trace_derive(m, n, &reason, 1, true))
     return TL_NO_VALUE;
   tl_node *node = tl_node_get(m, n);
   user = tl_node_get(m, before);

@@ -3,6 +3,7 @@
 #include "passes/edit/copy.h"
 
 #include "ir/infer/infer.h"
+#include "ir/trace.h"
 
 void tl_copy_set(tl_copier *c, tl_value_id v, tl_value_id to) {
   if (!tl_map_set(&c->values, v, to))
@@ -156,7 +157,7 @@ static tl_node_id insert_copy(tl_copier *c, tl_node_id n) {
   if (!tl_maker_failed(c->k)) {
     copy = c->k->before ? tl_graph_insert(m, c->k->before, &spec)
                         : tl_graph_append(m, c->k->graph, &spec);
-    c->k->no_memory = !copy;
+    c->k->no_memory = !copy || !tl_trace_derive(m, copy, &n, 1, false);
   }
   free(room);
   return copy;

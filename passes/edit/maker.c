@@ -6,6 +6,7 @@
 #include "ir/infer/infer.h"
 #include "ir/marks.h"
 #include "ir/ops_gen.h"
+#include "ir/trace.h"
 #include "passes/edit/values.h"
 #include "support/assert.h"
 
@@ -77,6 +78,8 @@ tl_value_id tl_make_node(tl_maker *k, const tl_node_spec *wanted) {
   tl_node_get(k->m, n)->scope = tl_node_get(k->m, k->like)->scope;
   tl_node_get(k->m, n)->stream = k->like ? tl_node_get(k->m, k->like)->stream : -1;
   if (k->mark && !tl_node_put_mark(k->m, n, k->mark))
+    return no_memory(k);
+  if (!tl_trace_derive(k->m, n, &k->like, 1, k->inserted))
     return no_memory(k);
   return tl_maker_infer(k, n) ? tl_result(k->m, n, 0) : TL_NO_VALUE;
 }

@@ -17,6 +17,7 @@ typedef struct tl_maker {
   tl_node_id like;   /* new nodes take over its scope and stream; TL_NO_NODE: none */
   tl_symbol base;    /* prefix of new names: the first named result of `like` */
   const char *mark;  /* put on each new node (ir/marks.h); NULL: none */
+  bool inserted;     /* new nodes are put beside `like`, and compute nothing of it (ir/trace.h) */
   bool no_memory;
   bool clash; /* shapes or dtypes of new nodes contradict each other; not reported */
 } tl_maker;

@@ -33,7 +33,7 @@ static bool carry(const tl_match *match, const tl_built *b) {
   const tl_node *root = tl_node_get(match->m, match->root);
   for (uint32_t i = 0; i < b->n_nodes; i++) {
     uint32_t slot = tl_node_get(match->m, b->nodes[i])->extra;
-    if (!root->extra || slot)
+    if (!match->m->extras.at[root->extra].n_metadata || slot)
       continue;
     tl_extra *e = tl_module_extra(match->m, &slot);
     if (!e)
@@ -45,16 +45,23 @@ static bool carry(const tl_match *match, const tl_built *b) {
   return true;
 }
 
+static bool derive(tl_module *m, const tl_built *b, const tl_node_id *taken, uint32_t n) {
+  for (uint32_t i = 0; i < b->n_nodes; i++)
+    if (!tl_trace_derive(m, b->nodes[i], taken, n, false))
+      return false;
+  return true;
+}
+
 bool tl_match_trace(const tl_match *match, const tl_built *b) {
   tl_node_id taken[TL_RULE_NODES];
   uint32_t n = 0, weights, others = 0;
-  if (match->rule->kind == TL_RULE_EXPAND)
-    return carry(match, b);
-  if (!tl_rule_fuses(match->rule))
-    return true;
   for (uint8_t i = 0; i < match->rule->n_match; i++)
     if (tl_match_has_node(match, i))
       taken[n++] = match->nodes[i];
+  if (match->rule->kind == TL_RULE_EXPAND && !carry(match, b))
+    return false;
+  if (!tl_rule_fuses(match->rule))
+    return derive(match->m, b, taken, n);
   weights = tl_match_weights(match, b);
   for (uint32_t i = 0; i < b->n_nodes; i++)
     others += !(weights >> i & 1);
@@ -63,5 +70,5 @@ bool tl_match_trace(const tl_match *match, const tl_built *b) {
         tl_trace_record(match->m, b->nodes[i], taken, n, tl_sym(match->m, match->rule->pass),
                         others > 1) != TL_OK)
       return false;
-  return true;
+  return derive(match->m, b, taken, n);
 }

@@ -2,6 +2,7 @@
 /* Replaces an If with a known condition: the nodes of the branch taken move into the graph around
  * it. A value keeps its name unless another value of the module has the same name. */
 #include "ir/ops_gen.h"
+#include "ir/trace.h"
 #include "passes/fold/fold.h"
 
 static bool count_name(tl_fold *f, tl_value_id v) {
@@ -93,7 +94,7 @@ static bool stand_in(tl_fold *f, tl_node_id n, uint32_t i, tl_value_id output) {
   tl_node_spec spec = {
       .op = TL_OP_Identity, .operands = &output, .n_operands = 1, .results = &name, .n_results = 1};
   tl_node_id made = tl_graph_insert(f->m, n, &spec);
-  if (!made)
+  if (!made || !tl_trace_derive(f->m, made, &n, 1, false))
     return false;
   tl_value_id v = tl_result(f->m, made, 0);
   tl_value_set_type(f->m, v, tl_value_type(f->m, result));

@@ -160,8 +160,11 @@ static tl_value_id make_view(placing *place, tl_value_id source, tl_order made, 
     return tl_result(place->m, n, 0);
   }
   tl_node_id like = tl_value_producer(place->m, source);
-  tl_maker k = {
-      .m = place->m, .graph = place->l->g->id, .before = first, .like = like ? like : first};
+  tl_maker k = {.m = place->m,
+                .graph = place->l->g->id,
+                .before = first,
+                .like = like ? like : first,
+                .inserted = true};
   k.base = tl_value_get(place->m, source)->name;
   tl_value_id v = tl_make_transpose(&k, source, perm, rank);
   if (v && order == TL_ORDER_SAME && place->name)

@@ -14,6 +14,7 @@
  * Cost:      O(nodes + nodes of the bodies).
  * Tests:     tests/golden/loop-to-while/ */
 #include "ir/ops_gen.h"
+#include "ir/trace.h"
 #include "passes/edit/copy.h"
 #include "passes/edit/passes.h"
 #include "passes/loops/loops.h"
@@ -418,7 +419,7 @@ static tl_node_id insert_while(looping *l) {
                        .attrs = attrs,
                        .n_attrs = 2};
   tl_node_id n = tl_graph_insert(l->m, l->f.node, &spec);
-  l->k.no_memory = !n;
+  l->k.no_memory = !n || !tl_trace_derive(l->m, n, &l->f.node, 1, false);
   if (!n)
     return TL_NO_NODE;
   tl_graph_get(l->m, l->test)->owner = n;

@@ -11,6 +11,7 @@
  * Tests:     tests/golden/recurrent-to-scan/ */
 #include "ir/infer/infer.h"
 #include "ir/ops_gen.h"
+#include "ir/trace.h"
 #include "passes/edit/passes.h"
 #include "passes/edit/values.h"
 #include "passes/loops/recurrent_cell.h"
@@ -128,7 +129,7 @@ static void turn_result(layer *l, uint32_t i) {
   tl_node_id made = fresh == TL_NO_SYMBOL || perm.kind == TL_ATTR_NONE
                         ? TL_NO_NODE
                         : tl_graph_insert(m, l->n, &spec);
-  l->k.no_memory = !made;
+  l->k.no_memory = !made || !tl_trace_derive(m, made, &l->n, 1, false);
   if (!made)
     return;
   tl_node_move_after(m, made, l->n);

@@ -9,6 +9,7 @@
  * Tests:     tests/golden/scan-to-loop/ */
 #include "ir/infer/infer.h"
 #include "ir/ops_gen.h"
+#include "ir/trace.h"
 #include "passes/edit/copy.h"
 #include "passes/edit/passes.h"
 #include "passes/edit/values.h"
@@ -214,7 +215,7 @@ static tl_node_id insert_loop(scan *s) {
                        .n_attrs = 1,
                        .n_results = s->n_states + s->n_stacked};
   tl_node_id loop = tl_graph_insert(s->m, s->n, &spec);
-  s->k.no_memory = !loop;
+  s->k.no_memory = !loop || !tl_trace_derive(s->m, loop, &s->n, 1, false);
   if (!loop)
     return TL_NO_NODE;
   tl_graph_get(s->m, s->made)->owner = loop;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loops and maps over sequences whose elements have one shape (sequence_loops.h). */
 #include "ir/ops_gen.h"
+#include "ir/trace.h"
 #include "passes/edit/copy.h"
 #include "passes/edit/rows.h"
 #include "passes/loops/loops.h"
@@ -113,7 +114,7 @@ static tl_node_id insert_loop(collecting *c, tl_value_id *operands) {
                        .n_attrs = 1,
                        .n_results = c->f.n_carried + c->f.n_stacked};
   tl_node_id loop = tl_graph_insert(c->m, old, &spec);
-  if (!loop)
+  if (!loop || !tl_trace_derive(c->m, loop, &old, 1, false))
     return TL_NO_NODE;
   tl_node_remove_attr(c->m, old, TL_SYM_body);
   tl_graph_get(c->m, c->f.body->id)->owner = loop;
@@ -274,7 +275,7 @@ static tl_node_id insert_scan(mapping *x) {
                        .n_attrs = 2,
                        .n_results = tl_graph_n_outputs(x->m, x->body)};
   tl_node_id scan = tl_graph_insert(x->m, x->n, &spec);
-  x->k.no_memory = !scan;
+  x->k.no_memory = !scan || !tl_trace_derive(x->m, scan, &x->n, 1, false);
   if (scan)
     tl_graph_get(x->m, x->made)->owner = scan;
   return scan;

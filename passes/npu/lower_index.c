@@ -2,6 +2,7 @@
 /* Narrows int64 operands and widens int32 results around NPU ops (lower_index.h). */
 #include "passes/npu/lower_index.h"
 
+#include "ir/trace.h"
 #include "passes/npu/tensor.h"
 
 /* Values of the attribute dst_type (GE's DataType). */
@@ -50,7 +51,7 @@ static tl_node_id add_cast(tl_module *m, tl_node_id n, tl_value_id operand, tl_s
                        .results = &own,
                        .n_results = 1};
   tl_node_id cast = type ? tl_graph_insert(m, n, &spec) : TL_NO_NODE;
-  if (!cast)
+  if (!cast || !tl_trace_derive(m, cast, &n, 1, true))
     return TL_NO_NODE;
   tl_value_set_type(m, tl_result(m, cast, 0), type);
   tl_node_get(m, cast)->scope = tl_node_get(m, n)->scope;

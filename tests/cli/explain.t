@@ -34,11 +34,14 @@ $ tailor explain m.tir --rules r.tlr --fusion=Signs --node=two.b --json
 >   {"rule": "Signs", "effect": false, "node": "two.c", "why_not": "MULTI_CONSUMER", "reason": "`two.b` has 1 consumer outside the pattern: `two.other`", "pattern_nodes": 3, "nodes": ["two.a", "two.b", "two.c"]}]}
 > ]
 $ tailor explain m.tir --rules r.tlr --node=nobody
+> neither the model nor its AIR form has a node `nobody`
 > nothing was fused, and there was no near miss
 $ tailor explain m.tir --rules r.tlr --node=nobody --json
 > []
 # Switched off: the same near misses, and one that would fit.
 $ tailor explain m.tir --rules r.tlr --optimization-switch=SignsFusionPass:off --node=fits.b
+> `fits.b` of the model became
+>   Tanh `fits.b`, a node of the model
 > AutomaticUbFusion: 1 fused, 0 not
 >   fused  `fits.a`, `fits.b` ..., `attr.c` (7 nodes) are kernel 1, which saves 168 bytes
 > SignsFusionPass: 0 fused, 1 not
@@ -78,12 +81,16 @@ $ printf 'graph @g(%%x: f32[2,3], %%c: bool[]) -> (%%y) {\n  %%a = Softsign(%%x)
 >   fused  `b`, `c` are kernel 1, which saves 48 bytes
 # Two rules want the same nodes: the first in order takes them.
 $ printf 'rules 1\nrule Pair : graph "ZPairFusionPass" priority 1 numerics exact {\n  match { %%b = Tanh(%%x)  %%y = Elu(%%b) }\n  replace { %%y = Mish(%%x) }\n}\n' >p.tlr; tailor explain m.tir --rules r.tlr --rules p.tlr --node=fits.c
+> `fits.c` of the model became
+>   Mish `fits.c/Mish`, from `fits.a`, `fits.b`, `fits.c`, by `SignsFusionPass`
 > SignsFusionPass: 1 fused, 0 not
 >   fused  Signs: `fits.a`, `fits.b`, `fits.c` became Mish
 > ZPairFusionPass: 0 fused, 1 not
 >   not    Pair: `fits.c`: OVERLAP: `fits.c` went into SignsFusionPass/Signs
 # A replacement that does not fit is taken back and explained.
 $ printf 'rules 1\nrule Grow : graph numerics exact {\n  match { %%b = Tanh(%%x)  %%y = Elu(%%b) }\n  replace { %%y = Concat(%%x, %%x) {axis=0} }\n}\n' >g.tlr; tailor explain m.tir --rules g.tlr --node=fits.c
+> `fits.c` of the model became
+>   Elu `fits.c`, a node of the model
 > AutomaticUbFusion: 1 fused, 0 not
 >   fused  `fits.a`, `fits.b` ..., `attr.c` (7 nodes) are kernel 1, which saves 168 bytes
 > Grow: 0 fused, 1 not
@@ -102,10 +109,8 @@ $ tailor explain m.tir --fusion=TfMergeSubFusionPass
 ? 3
 # Expansions, for the chip that is asked for: what was spelled out, and why the rest was not.
 $ printf 'graph @g(%%x: f32[2,n,4], %%q: f64[2,3], %%m: f32[2,3], %%w: f32[3,4], %%b: f32[4]) -> (%%a, %%o, %%t, %%f) {\n  const %%depth: i64[] = 3\n  const %%v: f32[2] = [0.5, 2.0]\n  %%a = ArgMax(%%x) @last {axis=1, keepdims=0, select_last_index=1}\n  %%o = OneHot(%%q, %%depth, %%v) @hot\n  %%t = ThresholdedRelu(%%x) @threshold\n  %%f = Gemm(%%m, %%w, %%b) @form\n}\n' >e.tir; tailor explain e.tir --expand
-> ExpandArgKeepdims: 0 expanded, 1 not
->   not       `last`: ATTR: `last`: attribute keepdims = 1, found 0
-> ExpandArgLast: 0 expanded, 1 not
->   not       `last`: DYNAMIC: `dim(%x, $a) > 0` cannot be told: dim(%x, $a) is unknown, %x is `x`: f32[2,n,4], $a is 1
+> ExpandArgLastOpen: 1 expanded, 0 not
+>   expanded  `last` became 6 nodes, Sub the last
 > ExpandOneHot: 1 expanded, 0 not
 >   expanded  `hot` became 12 nodes, Where the last
 > ExpandOneHotFloat: 1 expanded, 0 not

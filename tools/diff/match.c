@@ -36,7 +36,7 @@ static tl_symbol name_of(const matcher *ctx, int side, tl_node_id n, int kind) {
   if (kind == BY_RESULT)
     return tl_result(m, n, 0) ? tl_value_get(m, tl_result(m, n, 0))->name : 0;
   tl_sv text = tl_trace_get(m, n, TL_TRACE_NAMES);
-  tl_symbol s = text.n ? tl_symbol_find(&m->symbols, text) : 0;
+  tl_symbol s = text.n > 2 ? tl_symbol_find(&m->symbols, text) : 0;
   return s == TL_NO_SYMBOL ? 0 : s;
 }
 

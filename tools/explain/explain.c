@@ -9,6 +9,7 @@
 #include "support/json_writer.h"
 #include "support/measure.h"
 #include "tools/convert/pipeline.h"
+#include "tools/explain/origins.h"
 #include "tools/explain/page.h"
 #include "tools/explain/precision.h"
 #include "tools/explain/suggest_mixlist.h"
@@ -339,14 +340,27 @@ tl_status tl_explain_rules_json(tl_cli *cli, bool expand, tl_pipeline_report *re
   return status;
 }
 
+/* True if nothing but a node is asked for: what became of it comes first. The JSON form has it only
+ * with --origins, since it is a list of passes. */
+static bool adds_origins(const tl_cli *cli) {
+  return tl_cli_has(cli, TL_OPTION_EXPLAIN_NODE) && !tl_cli_has(cli, TL_OPTION_EXPLAIN_FUSION) &&
+         !tl_cli_has(cli, TL_OPTION_EXPLAIN_EXPAND) && !tl_cli_has(cli, TL_OPTION_AS_JSON);
+}
+
 static tl_status print(explanation *x) {
+  tl_status status = TL_OK;
   tl_buf out;
   tl_buf_init(&out);
-  if (tl_cli_has(x->cli, TL_OPTION_AS_JSON))
+  if (adds_origins(x->cli))
+    status = tl_origins_text(x->cli, &out);
+  if (status == TL_OK && tl_cli_has(x->cli, TL_OPTION_AS_JSON))
     add_json(x, &out);
-  else
+  else if (status == TL_OK)
     add_text(x, &out);
-  return tl_cli_print(x->cli, &out);
+  if (status == TL_OK)
+    return tl_cli_print(x->cli, &out);
+  tl_buf_release(&out);
+  return status;
 }
 
 tl_status tl_command_explain(tl_cli *cli) {
@@ -363,6 +377,8 @@ tl_status tl_command_explain(tl_cli *cli) {
     return tl_suggest_mixlist(cli);
   if (tl_cli_has(cli, TL_OPTION_EXPLAIN_PAGE))
     return tl_explain_page(cli);
+  if (tl_cli_has(cli, TL_OPTION_EXPLAIN_ORIGINS))
+    return tl_explain_origins(cli);
   if (tl_cli_asks_precision(cli))
     return tl_explain_precision(cli);
   x.expand = tl_cli_has(cli, TL_OPTION_EXPLAIN_EXPAND);

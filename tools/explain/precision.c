@@ -9,6 +9,7 @@
 #include "support/map.h"
 #include "support/json_writer.h"
 #include "tools/explain/decision.h"
+#include "tools/explain/origins.h"
 
 /* A value that at least one operand wants in another dtype than it has. */
 typedef struct wanted_cast {
@@ -578,7 +579,14 @@ tl_status tl_explain_precision_json(tl_cli *cli, tl_buf *out) { return explain(c
 tl_status tl_explain_precision(tl_cli *cli) {
   tl_buf out;
   tl_buf_init(&out);
-  tl_status status = explain(cli, tl_cli_has(cli, TL_OPTION_AS_JSON), &out);
+  bool json = tl_cli_has(cli, TL_OPTION_AS_JSON);
+  bool asked = tl_cli_has(cli, TL_OPTION_EXPLAIN_PRECISION) ||
+               tl_cli_has(cli, TL_OPTION_EXPLAIN_CASTS) || tl_cli_has(cli, TL_OPTION_EXPLAIN_TYPE);
+  tl_status status = TL_OK;
+  if (!json && !asked && tl_cli_has(cli, TL_OPTION_EXPLAIN_NODE))
+    status = tl_origins_text(cli, &out);
+  if (status == TL_OK)
+    status = explain(cli, json, &out);
   if (status == TL_OK)
     return tl_cli_print(cli, &out);
   tl_buf_release(&out);

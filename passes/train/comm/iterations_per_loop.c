@@ -11,6 +11,7 @@
  * Tests:     tests/golden/iterations-per-loop/, tests/train/loop_steps.py */
 #include "ir/infer/infer.h"
 #include "ir/ops_gen.h"
+#include "ir/trace.h"
 #include "passes/edit/copy.h"
 #include "passes/edit/passes.h"
 #include "passes/edit/values.h"
@@ -219,7 +220,7 @@ static tl_node_id append_loop(stepping *s, tl_maker *k) {
                        .n_attrs = 1,
                        .n_results = m->states.n + s->stacked.n};
   tl_node_id loop = tl_graph_append(m, s->g->id, &spec);
-  k->no_memory = !loop;
+  k->no_memory = !loop || !tl_trace_derive(m, loop, &k->like, 1, false);
   if (loop)
     tl_graph_get(m, s->body)->owner = loop;
   return loop;

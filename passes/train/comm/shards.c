@@ -7,6 +7,7 @@
 
 #include "ir/marks.h"
 #include "ir/ops_gen.h"
+#include "ir/trace.h"
 #include "passes/edit/copy.h"
 #include "passes/edit/values.h"
 #include "passes/train/comm/shard_roots.h"
@@ -272,6 +273,7 @@ static void make_if(sharding *shards, uint32_t rank, tl_graph_id then, tl_graph_
   shards->k.no_memory = shards->k.no_memory || (!n && !shards->k.clash);
   if (!n)
     return;
+  shards->k.no_memory |= !tl_trace_derive(shards->m, n, &shards->k.like, 1, false);
   tl_graph_get(shards->m, then)->owner = n;
   tl_graph_get(shards->m, other)->owner = n;
   if (!tl_maker_infer(&shards->k, n))

@@ -5,6 +5,7 @@
 #include "passes/train/scale/branch.h"
 
 #include "ir/ops_gen.h"
+#include "ir/trace.h"
 #include "passes/edit/copy.h"
 
 typedef struct branching {
@@ -154,7 +155,7 @@ static tl_value_id make_if(branching *b, tl_graph_id then, tl_graph_id other) {
   if (tl_maker_failed(b->k))
     return TL_NO_VALUE;
   tl_node_id n = tl_graph_append(b->m, b->k->graph, &spec);
-  b->k->no_memory = !n;
+  b->k->no_memory = !n || !tl_trace_derive(b->m, n, &b->k->like, 1, false);
   if (!n)
     return TL_NO_VALUE;
   tl_graph_get(b->m, then)->owner = n;

@@ -3,6 +3,7 @@
  * Sequences become lists of the training model's tensors, tensors are found by name, and the rest
  * become inputs of the step. */
 #include "ir/ops_gen.h"
+#include "ir/trace.h"
 #include "passes/edit/values.h"
 #include "passes/train/step/declare.h"
 #include "passes/train/step/link.h"
@@ -159,7 +160,7 @@ static tl_status spell_out(tl_linking *linking, tl_value_id sequence, uint32_t k
                        .n_results = 1};
   tl_node_id n = !at || name == TL_NO_SYMBOL ? TL_NO_NODE
                                              : tl_graph_insert(m, linking->first, &spec);
-  if (!n)
+  if (!n || !tl_trace_derive(m, n, &linking->first, 1, false))
     return tl_no_memory(linking->m);
   tl_value_set_type(m, tl_result(m, n, 0), tl_value_type(m, sequence));
   tl_value_replace_uses(m, sequence, tl_result(m, n, 0));

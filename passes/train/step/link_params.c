@@ -4,6 +4,7 @@
  * PARAMETER_grad.accumulation.buffer. */
 #include "ir/ops_gen.h"
 #include "ir/tensor_expr.h"
+#include "ir/trace.h"
 #include "passes/edit/values.h"
 #include "passes/train/step/declare.h"
 #include "passes/train/step/info.h"
@@ -124,7 +125,7 @@ tl_node_id tl_link_widen(tl_linking *linking, tl_node_id n, uint32_t n_results) 
                        .attrs = node->attrs,
                        .n_attrs = node->n_attrs};
   tl_node_id made = operands ? tl_graph_insert(m, n, &spec) : TL_NO_NODE;
-  bool ok = made != TL_NO_NODE;
+  bool ok = made != TL_NO_NODE && tl_trace_derive(m, made, &n, 1, false);
   if (ok)
     move_edges(linking, n, made, &ok);
   if (!ok)

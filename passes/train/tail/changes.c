@@ -3,6 +3,8 @@
  * change is final. */
 #include "passes/train/tail/tail.h"
 
+#include "ir/trace.h"
+
 static void write_down(tl_tail *t, tl_tail_change c) {
   t->no_memory = !tl_tail_change_vec_push(&t->changes, c) || t->no_memory;
 }
@@ -162,7 +164,7 @@ void tl_tail_adopt(tl_tail *t, tl_node_id made, tl_node_id like) {
 /* Types come from `like` and not from inference: parts of a node have the types of the whole. */
 tl_node_id tl_tail_make(tl_tail *t, tl_node_id before, tl_node_id like, const tl_node_spec *spec) {
   tl_node_id made = t->no_memory ? TL_NO_NODE : tl_graph_insert(t->m, before, spec);
-  t->no_memory = t->no_memory || !made;
+  t->no_memory = t->no_memory || !made || !tl_trace_derive(t->m, made, &like, 1, false);
   if (!made)
     return made;
   for (uint32_t i = 0; i < spec->n_results && i < tl_node_get(t->m, like)->n_results; i++)

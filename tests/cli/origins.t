@@ -1,0 +1,132 @@
+# tailor explain --node: what a node of the model became in AIR, and where a node of AIR comes from.
+$ printf 'graph @g(%%"onnx::x": f32[2,3], %%k: f32[2,3]) -> (%%y, %%z) {\n  const %%w: f32[3,3] = [1, 2, 3, 4, 5, 6, 7, 8, 9]\n  %%a = Exp(%%"onnx::x") @"act::exp"\n  %%m = MatMul(%%a, %%w) @mm\n  %%s = Add(%%m, %%k) @add\n  %%r = ThresholdedRelu(%%s) {alpha=0.5}\n  %%y = Softmax(%%r) @soft {axis=1}\n  %%z = Relu(%%m2)\n  %%unused = Neg(%%s) @dead\n}\n' | sed 's/%m2/%s/' >m.tir; tailor opt m.tir --passes= -o m.onnx; tailor convert m.onnx -q -o m.air
+# a fused node: both ways
+$ tailor explain m.onnx --node=mm
+> `mm` of the model became
+>   MatMulV2 `add/Gemm/Gemm`, from `mm`, `add`, by `MatMulBiasAddFusionPass`
+>   Add `add/Gemm`, from `mm`, `add`, by `MatMulBiasAddFusionPass`
+> MatMulBiasAddFusionPass: 1 fused, 0 not
+>   fused  MatMulAddMatrix: `mm`, `add` became Gemm
+$ tailor explain m.onnx --node=add/Gemm -q
+> `add/Gemm` in AIR is
+>   Add `add/Gemm`, from `mm`, `add`, by `MatMulBiasAddFusionPass`
+> ATbeMatmulElemwiseFusionPass: 0 fused, 1 not
+>   not    `add/Gemm/Gemm`: UNSUPPORTED: the chip has separate cores for cube and vector nodes
+> AutomaticUbFusion: 1 fused, 0 not
+>   fused  `add/Gemm`, `Greater->r/Greater`, `SelectV2->r`, `Relu->z` are kernel 1, which saves 108 bytes
+> MatMulBiasAddFusionPass: 1 fused, 0 not
+>   fused  MatMulAddMatrix: `mm`, `add` became Gemm
+$ tailor explain m.air --node=mm
+> `mm` of the model became
+>   MatMulV2 `add/Gemm/Gemm`, from `mm`, `add`, by `MatMulBiasAddFusionPass`
+>   Add `add/Gemm`, from `mm`, `add`, by `MatMulBiasAddFusionPass`
+> nothing was fused, and there was no near miss
+$ tailor explain m.air --node=add/Gemm
+> `add/Gemm` in AIR is
+>   Add `add/Gemm`, from `mm`, `add`, by `MatMulBiasAddFusionPass`
+> nothing was fused, and there was no near miss
+# an expanded node without a name: it is called by its op and its result; the value finds it, too
+$ tailor explain m.onnx --node='ThresholdedRelu->r'
+> `ThresholdedRelu->r` of the model became
+>   Greater `Greater_3`, from `ThresholdedRelu->r`
+>   SelectV2 `Where_4`, from `ThresholdedRelu->r`
+> nothing was fused, and there was no near miss
+$ tailor explain m.onnx --node=r | head -n 1
+> `ThresholdedRelu->r` of the model became
+$ tailor explain m.air --node='ThresholdedRelu->r' | head -n 1
+> `ThresholdedRelu->r` of the model became
+# names that AIR spells otherwise; an input and a weight
+$ tailor explain m.onnx --node=act::exp
+> `act::exp` of the model became
+>   Exp `act__exp`, from `act::exp`
+> nothing was fused, and there was no near miss
+$ tailor explain m.air --node=act__exp
+> `act__exp` in AIR is
+>   Exp `act__exp`, from `act::exp`
+> nothing was fused, and there was no near miss
+$ tailor explain m.onnx --node=onnx::x; tailor explain m.onnx --node=onnx__x; tailor explain m.onnx --node=w
+> input `onnx::x` of the model is `onnx__x` in AIR
+> nothing was fused, and there was no near miss
+> input `onnx::x` of the model is `onnx__x` in AIR
+> nothing was fused, and there was no near miss
+> constant `w` of the model is `w` in AIR
+> nothing was fused, and there was no near miss
+# what is gone, and what never was
+$ tailor explain m.onnx --node=dead
+> `dead` of the model became nothing: it was computed beforehand, merged with another node, or not used
+> nothing was fused, and there was no near miss
+$ tailor explain m.onnx --node=nobody; tailor explain m.air --node=dead
+> neither the model nor its AIR form has a node `nobody`
+> nothing was fused, and there was no near miss
+> neither the model nor its AIR form has a node `dead`
+> nothing was fused, and there was no near miss
+# inserted casts say for which node they are there
+$ tailor explain m.onnx --node=soft --precision-mode=force_fp16 -q | head -n 3
+> `soft` of the model became
+>   SoftmaxV2 `soft`, a node of the model
+>   Cast `soft_0_to_float`, inserted for `soft`
+$ tailor convert m.onnx -q --precision-mode=force_fp16 -o h.air; tailor explain h.air --node=soft; tailor explain h.air --node=soft_0_to_float
+> `soft` of the model became
+>   SoftmaxV2 `soft`, a node of the model
+>   Cast `soft_0_to_float`, inserted for `soft`
+> `soft` in AIR is
+>   SoftmaxV2 `soft`, a node of the model
+> nothing was fused, and there was no near miss
+> `soft_0_to_float` in AIR is
+>   Cast `soft_0_to_float`, inserted for `soft`
+> nothing was fused, and there was no near miss
+# an AIR file that is read and written again says the same
+$ tailor convert h.air -q -O0 -o i.air; cmp h.air i.air
+# JSON
+$ tailor explain m.onnx --node=add --origins --json
+> {"node": "add", "in_model": true, "became": [
+>   {"name": "add/Gemm/Gemm", "type": "MatMulV2", "inserted": false, "origins": ["mm", "add"], "passes": ["MatMulBiasAddFusionPass"]},
+>   {"name": "add/Gemm", "type": "Add", "inserted": false, "origins": ["mm", "add"], "passes": ["MatMulBiasAddFusionPass"]}], "is": []}
+$ tailor explain m.onnx --node=add --json | head -n 2
+> [
+>  {"pass": "MatMulBiasAddFusionPass", "fused": 1, "not": 0, "events": [
+$ tailor explain h.air --node=soft --origins --json
+> {"node": "soft", "in_model": false, "became": [
+>   {"name": "soft", "type": "SoftmaxV2", "inserted": false, "origins": ["soft"], "passes": []},
+>   {"name": "soft_0_to_float", "type": "Cast", "inserted": true, "origins": ["soft"], "passes": []}], "is": [
+>   {"name": "soft", "type": "SoftmaxV2", "inserted": false, "origins": ["soft"], "passes": []}]}
+# every node
+$ tailor explain m.onnx --origins
+>   Exp `act__exp`, from `act::exp`
+>   MatMulV2 `add/Gemm/Gemm`, from `mm`, `add`, by `MatMulBiasAddFusionPass`
+>   Add `add/Gemm`, from `mm`, `add`, by `MatMulBiasAddFusionPass`
+>   Greater `Greater_3`, from `ThresholdedRelu->r`
+>   SelectV2 `Where_4`, from `ThresholdedRelu->r`
+>   SoftmaxV2 `soft`, a node of the model
+>   Relu `Relu_6`, from `Relu->z`
+$ tailor explain m.air --origins --json
+> {"nodes": [
+>   {"name": "act__exp", "type": "Exp", "inserted": false, "origins": ["act::exp"], "passes": []},
+>   {"name": "add/Gemm/Gemm", "type": "MatMulV2", "inserted": false, "origins": ["mm", "add"], "passes": ["MatMulBiasAddFusionPass"]},
+>   {"name": "add/Gemm", "type": "Add", "inserted": false, "origins": ["mm", "add"], "passes": ["MatMulBiasAddFusionPass"]},
+>   {"name": "Greater_3", "type": "Greater", "inserted": false, "origins": ["ThresholdedRelu->r"], "passes": []},
+>   {"name": "Where_4", "type": "SelectV2", "inserted": false, "origins": ["ThresholdedRelu->r"], "passes": []},
+>   {"name": "soft", "type": "SoftmaxV2", "inserted": false, "origins": ["soft"], "passes": []},
+>   {"name": "Relu_6", "type": "Relu", "inserted": false, "origins": ["Relu->z"], "passes": []}]}
+$ tailor explain m.onnx --origins --fusion
+! tailor: error: --fusion: and --origins ask for different things
+!   hint: give one of them
+? 1
+$ tailor explain m.onnx --origins=yes
+! tailor: error: --origins: takes no value, 'yes' was given
+? 1
+# other questions about a node stay what they are
+$ tailor explain m.onnx --fusion --node=add
+> MatMulBiasAddFusionPass: 1 fused, 0 not
+>   fused  MatMulAddMatrix: `mm`, `add` became Gemm
+$ tailor explain m.onnx --expand --node='ThresholdedRelu->r' --json | head -n 2
+> [
+>  {"pass": "ExpandThresholdedRelu", "expanded": 1, "not": 0, "events": [
+# a model without NPU form
+$ printf 'graph @g(%%x: str[2]) -> (%%y) {\n  %%y = StringConcat(%%x, %%x) @cat\n}\n' >s.tir; tailor explain s.tir --node=cat
+> `cat` of the model became
+>   StringConcat `cat`, a node of the model
+> nothing was fused, and there was no near miss
+$ tailor explain missing.onnx --node=cat
+! missing.onnx: error: cannot open 'missing.onnx': No such file or directory
+? 4
