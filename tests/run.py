@@ -302,9 +302,14 @@ class Tests:
 
     def planted(self):
         """wrong rewrites that bisect and reduce must find"""
+        planted = os.path.join(self.folder('gcc'), 'tests', 'tailor-planted')
         return counted([PYTHON, 'tests/debug/planted.py', '--tailor', self.tool('gcc'),
-                        '--planted',
-                        os.path.join(self.folder('gcc'), 'tests', 'tailor-planted')])
+                        '--planted', planted])
+
+    def reproducers(self):
+        """failures that are recorded and replayed"""
+        planted = os.path.join(self.folder('gcc'), 'tests', 'tailor-planted')
+        return counted([PYTHON, 'tests/debug/reproducers.py', '--planted', planted])
 
     def oom_commands(self):
         """every command with an allocation that fails: 12 of each (--full: all)"""

@@ -5,6 +5,7 @@
 #include "tools/cli/cli.h"
 #include "tools/cli/memory.h"
 #include "tools/cli/signals.h"
+#include "tools/debug/reproduce.h"
 #include "tools/tables/meanings.h"
 
 /* Exit codes in addition to those of a status; after a signal the code is 128 + its number. */
@@ -113,6 +114,11 @@ static const tl_command commands[] = {
      "Names stay. The result is minimal: without any one of its nodes the failure is gone. A "
      "signal or --time-limit ends the search with the smallest model so far.",
      tl_command_reduce},
+    {"replay", TL_COMMAND_REPLAY, "DIR", "run what a reproducer holds",
+     "Runs the pass of a folder that --reproducer, or an internal error, has made, over the IR in "
+     "it, with the options that were given then, in a process of its own. Says how it ended. Exit "
+     "status 5: it ended otherwise than when it was recorded.",
+     tl_command_replay},
     {"options", TL_COMMAND_OPTIONS, "[KEY] [--json]", "list the keys of run configurations",
      "Lists the keys that a file for --run-config may have, by section: type, values, default, "
      "consumer, and the name in GE. With KEY, only that key.",
@@ -218,6 +224,8 @@ static tl_status run_command(tl_cli *cli) {
   bool verifies = tl_cli_has(cli, TL_OPTION_VERIFY) && !tl_cli_has(cli, TL_OPTION_DRY_RUN);
   if (verifies)
     TL_TRY(tl_verify_check_converted(cli));
+  if (tl_cli_has(cli, TL_OPTION_REPRODUCER))
+    return tl_reproduce(cli);
   TL_TRY(cli->command->run(cli));
   return verifies ? tl_verify_converted(cli) : TL_OK;
 }
@@ -242,11 +250,25 @@ static tl_status run(tl_cli *cli, int argc, char **argv) {
                  "no command was given\v'tailor help' lists the commands");
 }
 
+/* Returns true for a command that a reproducer can stand for, unless it is making one. */
+static bool makes_reproducers(const tl_cli *cli, int argc, char **argv) {
+  if (!cli->command || !(cli->command->bit & (TL_COMMAND_CONVERT | TL_COMMAND_OPT)))
+    return false;
+  for (int i = 2; i < argc; i++)
+    if (strncmp(argv[i], "--reproducer", 12) == 0)
+      return false;
+  return true;
+}
+
 int main(int argc, char **argv) {
   tl_cli cli;
   tl_memory_watch();
   tl_cli_init(&cli, argc > 1 ? tl_command_find(argv[1]) : NULL, tl_signals_install(&cli.changes));
+  if (makes_reproducers(&cli, argc, argv))
+    tl_signals_watch_crashes(argc, argv);
   tl_status status = run(&cli, argc, argv);
+  if (status == TL_INTERNAL)
+    tl_signals_rerun();
   if (status == TL_OK)
     status = tl_cli_apply(&cli); /* of commands that had nothing to say about it */
   if (status != TL_OK && tl_memory_failed())

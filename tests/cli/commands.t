@@ -40,6 +40,7 @@ $ tailor help
 >   extract         write a part of a model
 >   bisect          find the rewrite that breaks a model
 >   reduce          make a model that fails small
+>   replay          run what a reproducer holds
 >   options         list the keys of run configurations
 >   help            explain a command
 >
@@ -70,6 +71,7 @@ $ tailor --help
 >   extract         write a part of a model
 >   bisect          find the rewrite that breaks a model
 >   reduce          make a model that fails small
+>   replay          run what a reproducer holds
 >   options         list the keys of run configurations
 >   help            explain a command
 >

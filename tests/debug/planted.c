@@ -2,6 +2,7 @@
 /* Plants wrong rewrites into passes of a program that is otherwise the command (planted.py). The
  * linker puts these functions in the place of the passes (--wrap). TAILOR_PLANT names what is
  * planted; each makes one rewrite behind those of its pass. The command knows nothing of it. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -236,11 +237,29 @@ static const struct plant {
     {"unscale", "loss-scale", unscale},
 };
 
+/* Fails as KIND@PASS asks for: crash, assert, broken (a node that uses its own result), limit. */
+static tl_status fail(tl_pass *p, tl_module *m, const char *wanted) {
+  const char *at = strchr(wanted, '@');
+  if (!at || strcmp(at + 1, p->name) != 0)
+    return TL_OK;
+  if (strncmp(wanted, "crash", 5) == 0)
+    raise(SIGSEGV);
+  if (strncmp(wanted, "assert", 6) == 0)
+    abort();
+  if (strncmp(wanted, "limit", 5) == 0)
+    return tl_fail(m->diag, TL_LIMIT, TL_AT_FILE(m->path), "planted: a limit");
+  tl_node_id n = tl_module_main(m)->last;
+  tl_node_set_operand(m, n, 0, tl_result(m, n, 0));
+  return TL_OK;
+}
+
 /* Plants behind a pass that has ended, at the first node that fits. */
 static tl_status plant(tl_pass *p, tl_module *m, tl_status status) {
   const char *wanted = getenv("TAILOR_PLANT");
   if (status != TL_OK || !wanted)
     return status;
+  if (strchr(wanted, '@'))
+    return fail(p, m, wanted);
   for (size_t i = 0; i < sizeof plants / sizeof *plants; i++) {
     if (strcmp(plants[i].name, wanted) != 0 || strcmp(plants[i].pass, p->name) != 0)
       continue;

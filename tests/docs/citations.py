@@ -47,7 +47,8 @@ def text_of(path):
         return f.read()
 
 
-DEBUGGERS = ['bisect', 'reduce']  # they take every option of convert, as docs/options.md says
+# They take every option of convert, as docs/options.md says.
+DEBUGGERS = ['bisect', 'reduce', 'replay']
 
 
 class Project:

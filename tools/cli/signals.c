@@ -5,10 +5,13 @@
 #include "tools/cli/signals.h"
 
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-enum { EXIT_IO = 4 };
+enum { EXIT_IO = 4, MOST_ARGUMENTS = 510, STACK = 1 << 16 };
 
 static volatile int stop_signal;
 static volatile int held;
@@ -61,3 +64,71 @@ const volatile int *tl_signals_install(const tl_changes *changes) {
 }
 
 void tl_signals_hold(bool hold) { held = hold; }
+
+/* ---- crashes --------------------------------------------------------------------------------- */
+
+static const int crashes[] = {SIGSEGV, SIGABRT, SIGFPE, SIGILL};
+static char *again[MOST_ARGUMENTS + 2]; /* the command line of the second run; [0]: not watched */
+static char reproducer[256];
+static char crash_stack[STACK]; /* a stack that has overflown holds no handler */
+
+/* Only async-signal-safe functions may be called here. */
+void tl_signals_rerun(void) {
+  int how;
+  if (!again[0])
+    return;
+  pid_t pid = fork();
+  if (pid == 0) {
+    sigset_t none; /* the handler's mask would stay */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+      signal(crashes[i], SIG_DFL);
+    execv("/proc/self/exe", again);
+    _exit(EXIT_IO);
+  }
+  while (pid > 0 && waitpid(pid, &how, 0) < 0)
+    if (stop_signal)
+      return;
+}
+
+/* The handler is reset when it begins, so the signal that is raised again ends the process. */
+static void on_crash(int number) {
+  static const char message[] = "tailor: error: internal error: the process crashed\n";
+  sigset_t mine;
+  if (journal)
+    tl_changes_abandon(journal);
+  if (write(STDERR_FILENO, message, sizeof message - 1) > 0)
+    tl_signals_rerun();
+  signal(number, SIG_DFL);
+  sigemptyset(&mine);
+  sigaddset(&mine, number);
+  sigprocmask(SIG_UNBLOCK, &mine, NULL);
+  raise(number);
+}
+
+void tl_signals_watch_crashes(int argc, char **argv) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  const char *base = getenv("TMPDIR");
+  int n = snprintf(reproducer, sizeof reproducer, "--reproducer=%s/tailor-reproducer-%ld",
+                   base && *base ? base : "/tmp", (long)getpid());
+  if (argc > MOST_ARGUMENTS || n < 0 || n >= (int)sizeof reproducer)
+    return;
+  for (int i = 0; i < argc; i++)
+    again[i] = argv[i];
+  again[argc] = reproducer;
+  sigaltstack(&(stack_t){.ss_sp = crash_stack, .ss_size = sizeof crash_stack}, NULL);
+  for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+    install(crashes[i], on_crash, (int)(SA_ONSTACK | SA_RESETHAND));
+#else
+  (void)argc;
+  (void)argv;
+#endif
+}
+
+void tl_signals_forget_crashes(void) {
+  again[0] = NULL;
+  for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+    if (again[1])
+      signal(crashes[i], SIG_DFL);
+}

@@ -11,6 +11,15 @@
  * except on file systems without unnamed files. changes: borrowed; what a process removes that must
  * end at once. */
 const volatile int *tl_signals_install(const tl_changes *changes);
+/* After this a crash (SIGSEGV, SIGABRT, SIGFPE, SIGILL) makes the program run itself again with
+ * --reproducer=DIR behind its arguments, before it ends by the signal. argv must stay. A sanitized
+ * program keeps the handlers of the sanitizer. */
+void tl_signals_watch_crashes(int argc, char **argv);
+/* Runs the program again as after a crash, and waits; for internal errors that were noticed. Does
+ * nothing unless crashes are watched. */
+void tl_signals_rerun(void);
+/* Gives crashes their default effect, for processes whose end somebody waits for. */
+void tl_signals_forget_crashes(void);
 /* While held, no signal ends the process: files are getting their names. */
 void tl_signals_hold(bool hold);
 

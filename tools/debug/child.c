@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/cli/signals.h"
+
 /* Writes all of a buffer; a parent that is gone needs nothing. */
 static void send_all(int pipe, const tl_buf *b) {
   size_t sent = 0;
@@ -23,6 +25,7 @@ static void work(tl_cli *cli, int pipe, tl_child_fn fn, void *user) {
   tl_buf reply;
   tl_buf_init(&reply);
   cli->progress = (tl_progress){.asked = true}; /* its thread is the parent's */
+  tl_signals_forget_crashes();
   fn(cli, user, &reply);
   send_all(pipe, &reply);
   close(pipe);
