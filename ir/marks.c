@@ -17,16 +17,21 @@ static tl_sv find(const tl_module *m, tl_node_id n, const char *key) {
   return TL_SV("");
 }
 
+/* Many nodes have an entry for other things. */
+static bool has_metadata(const tl_module *m, tl_node_id n) {
+  return m->extras.at[tl_node_get(m, n)->extra].n_metadata != 0;
+}
+
 const char *tl_mark_key(uint32_t i) { return keys[i]; }
 
 tl_sv tl_node_mark(const tl_module *m, tl_node_id n, uint32_t i) {
-  return tl_node_get(m, n)->extra ? find(m, n, keys[i]) : TL_SV("");
+  return has_metadata(m, n) ? find(m, n, keys[i]) : TL_SV("");
 }
 
 /* Most nodes have no metadata at all, which is answered first. */
 uint32_t tl_node_marks_differ(const tl_module *m, tl_node_id a, tl_node_id b) {
   uint32_t i = 0;
-  if (!tl_node_get(m, a)->extra && !tl_node_get(m, b)->extra)
+  if (!has_metadata(m, a) && !has_metadata(m, b))
     return TL_N_MARKS;
   while (i < TL_N_MARKS && tl_sv_eq(tl_node_mark(m, a, i), tl_node_mark(m, b, i)))
     i++;
@@ -34,11 +39,11 @@ uint32_t tl_node_marks_differ(const tl_module *m, tl_node_id a, tl_node_id b) {
 }
 
 bool tl_node_asks_dump(const tl_module *m, tl_node_id n) {
-  return tl_node_get(m, n)->extra && tl_sv_is(find(m, n, "_dump_able"), "true");
+  return has_metadata(m, n) && tl_sv_is(find(m, n, "_dump_able"), "true");
 }
 
 bool tl_node_has_mark(const tl_module *m, tl_node_id n, const char *key) {
-  return tl_node_get(m, n)->extra && tl_sv_is(find(m, n, key), "1");
+  return has_metadata(m, n) && tl_sv_is(find(m, n, key), "1");
 }
 
 bool tl_node_put_mark(tl_module *m, tl_node_id n, const char *key) {
@@ -46,7 +51,7 @@ bool tl_node_put_mark(tl_module *m, tl_node_id n, const char *key) {
 }
 
 tl_sv tl_node_note(const tl_module *m, tl_node_id n, const char *key) {
-  return tl_node_get(m, n)->extra ? find(m, n, key) : TL_SV("");
+  return has_metadata(m, n) ? find(m, n, key) : TL_SV("");
 }
 
 /* Writes a new list, since forks share the old one. An empty value removes the note. */

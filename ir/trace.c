@@ -313,8 +313,29 @@ tl_sv tl_trace_origins(const tl_module *m, tl_node_id n, bool *inserted) {
   return names.n ? names : tl_sym(m, m->extras.at[slot].origins);
 }
 
+/* As list_origins of one node that no metadata speaks of, which most are. */
+static tl_symbol list_one(tl_module *m, tl_node_id n) {
+  tl_symbol known = m->extras.at[tl_node_get(m, n)->extra].origins;
+  if (known)
+    return known;
+  tl_buf own, list;
+  tl_buf_init(&own);
+  tl_buf_init(&list);
+  tl_trace_own(m, n, &own);
+  tl_buf_add_char(&list, '[');
+  tl_buf_add_quoted(&list, tl_buf_view(&own));
+  tl_buf_add_char(&list, ']');
+  tl_symbol s = own.failed || list.failed ? TL_NO_SYMBOL : tl_module_intern(m, tl_buf_view(&list));
+  tl_buf_release(&own);
+  tl_buf_release(&list);
+  return s;
+}
+
 /* Interns the list of what nodes come from; TL_NO_SYMBOL when memory is out, 0 for no node. */
 static tl_symbol list_origins(tl_module *m, const tl_node_id *from, uint32_t n) {
+  if (n == 1 && from[0] && tl_node_get(m, from[0])->op != TL_OP_RETURN &&
+      m->extras.at[tl_node_get(m, from[0])->extra].n_metadata == 0)
+    return list_one(m, from[0]);
   tl_buf names, types;
   tl_buf_init(&names);
   tl_buf_init(&types);

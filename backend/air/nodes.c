@@ -289,7 +289,21 @@ static bool trace_entries(tl_air *a, tl_node_id n) {
   return true;
 }
 
+/* Returns true for a list of one name without escapes, as most nodes have. */
+static bool is_one_plain(tl_sv list) {
+  if (list.n < 4 || memchr(list.p, '\\', list.n))
+    return false;
+  const char *end = memchr(list.p + 2, '"', list.n - 2);
+  return end == list.p + list.n - 2;
+}
+
 static void add_names(tl_air *a, tl_trace what, tl_sv list) {
+  if (is_one_plain(list)) {
+    add_entry(a, (tl_entry){.key = tl_sv_from(tl_trace_key(what)),
+                            .kind = TL_ENTRY_ORIGIN,
+                            .u.value = {list.p + 2, list.n - 4}});
+    return;
+  }
   add_entry(a, (tl_entry){
                    .key = tl_sv_from(tl_trace_key(what)), .kind = TL_ENTRY_TRACE, .u.value = list});
 }

@@ -18,7 +18,8 @@ const char *tl_ub_refused(const tl_ub_fuser *f, uint32_t at, const char **reason
 /* Compares streams as the schedule and as the user of the model name them. */
 static bool notes_differ(const tl_module *m, tl_node_id a, tl_node_id b) {
   static const char *const keys[] = {TL_NOTE_STREAM, "_stream_label"};
-  if (!tl_node_get(m, a)->extra && !tl_node_get(m, b)->extra) /* without notes, both are empty */
+  if (!m->extras.at[tl_node_get(m, a)->extra].n_metadata &&
+      !m->extras.at[tl_node_get(m, b)->extra].n_metadata) /* without notes, both are empty */
     return false;
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
     if (!tl_sv_eq(tl_node_note(m, a, keys[i]), tl_node_note(m, b, keys[i])))

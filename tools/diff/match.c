@@ -117,6 +117,16 @@ static void match_kind(matcher *ctx, int kind, bool any_op) {
   }
 }
 
+/* Returns the node that an origin names: by its name, or as TYPE->RESULT. */
+static tl_node_id find_origin(const matcher *ctx, int side, tl_sv origin) {
+  tl_node_id n = find_text(ctx, side, BY_NAME, origin);
+  const char *arrow = n ? NULL : memmem(origin.p, origin.n, "->", 2);
+  if (!arrow)
+    return n;
+  tl_sv result = {arrow + 2, (size_t)(origin.p + origin.n - arrow - 2)};
+  return find_text(ctx, side, BY_RESULT, result);
+}
+
 /* A node says what it was fused of: the last of these without a partner, whose results it most
  * likely has, becomes its partner. side: of the fused node. */
 static void match_origins(matcher *ctx, int side) {
@@ -128,7 +138,7 @@ static void match_origins(matcher *ctx, int side) {
     tl_node_id last = 0;
     tl_sv item;
     while (tl_trace_next(&at, &room, &item)) {
-      tl_node_id other = find_text(ctx, !side, BY_NAME, item);
+      tl_node_id other = find_origin(ctx, !side, item);
       if (!other)
         continue;
       p->into[!side][other] = n;
