@@ -19,7 +19,7 @@ typedef struct tl_dump_attr {
 
 TL_VEC(tl_dump_attr_vec, tl_dump_attr);
 
-enum { TL_DUMP_NO_GRAPH = UINT32_MAX };
+#define TL_DUMP_NO_GRAPH UINT32_MAX
 
 /* A graph other than the main one. */
 typedef struct tl_dump_graph_row {

@@ -88,7 +88,7 @@ static tl_value_id widen_constant(tl_maker *k, tl_value_id v) {
   const tl_tensor *t = tl_value_constant(k->m, v);
   tl_type type = *tl_type_get(k->m, tl_value_type(k->m, v));
   uint64_t n = tl_tensor_elements(k->m, t);
-  type.dtype = wide((tl_dtype)type.dtype);
+  type.dtype = (uint8_t)(wide((tl_dtype)type.dtype));
   tl_type_id id = tl_type_intern(k->m, &type);
   int8_t *bytes = id ? tl_arena_calloc(&k->m->arena, n + 1, 1) : NULL;
   int64_t number = 0;
@@ -176,7 +176,7 @@ static tl_status widen_types(tl_module *m) {
     if (!is_computed(m, v))
       continue;
     tl_type t = *tl_type_get(m, tl_value_type(m, v));
-    t.dtype = wide((tl_dtype)t.dtype);
+    t.dtype = (uint8_t)(wide((tl_dtype)t.dtype));
     tl_type_id type = tl_type_intern(m, &t);
     if (!type)
       return tl_no_memory(m);
