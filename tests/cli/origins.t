@@ -61,10 +61,12 @@ $ tailor explain m.onnx --node=nobody; tailor explain m.air --node=dead
 > neither the model nor its AIR form has a node `dead`
 > nothing was fused, and there was no near miss
 # inserted casts say for which node they are there
-$ tailor explain m.onnx --node=soft --precision-mode=force_fp16 -q | head -n 3
+$ tailor explain m.onnx --node=soft --precision-mode=force_fp16 -q | tail -n 5
 > `soft` of the model became
 >   SoftmaxV2 `soft`, a node of the model
 >   Cast `soft_0_to_float`, inserted for `soft`
+> `soft` in AIR is
+>   SoftmaxV2 `soft`, a node of the model
 $ tailor convert m.onnx -q --precision-mode=force_fp16 -o h.air; tailor explain h.air --node=soft; tailor explain h.air --node=soft_0_to_float
 > `soft` of the model became
 >   SoftmaxV2 `soft`, a node of the model

@@ -189,6 +189,11 @@ $ tailor explain risk.tir --precision-mode-v2=mixed_float16 --node=add -q
 > 4 of 6 nodes with floats are lowered; 4 casts, 0 rewrites of casts
 > 0 constants are cast: 0 numbers out of range, 0 become 0, 0 subnormal
 > saved: 0 bytes of constants, 72 bytes of results of known size
+> `add` of the model became
+>   Cast `conv_0_to_float`, inserted for `add`
+>   Add `add`, a node of the model
+> `add` in AIR is
+>   Add `add`, a node of the model
 # What clamping does to numbers is said; a signature that no rule asked for, too.
 $ printf 'graph @g(%%x: f32[1,5]) -> (%%y) {\n  const %%w: f32[5,1] = [100000.0, -inf, 1e-9, nan, 65519.0]\n  %%y = MatMul(%%x, %%w) @mm\n}\n' >c.tir; tailor convert c.tir -o c.onnx --precision_mode=force_fp16 --summary=none; tailor convert c.tir -o c.onnx --precision_mode=force_fp16 --is_weight_clip=0 --summary=none
 ! c.tir: warning: constant 'w' as f16: 2 elements beyond the range become its limit, 1 become 0

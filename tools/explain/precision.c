@@ -582,11 +582,9 @@ tl_status tl_explain_precision(tl_cli *cli) {
   bool json = tl_cli_has(cli, TL_OPTION_AS_JSON);
   bool asked = tl_cli_has(cli, TL_OPTION_EXPLAIN_PRECISION) ||
                tl_cli_has(cli, TL_OPTION_EXPLAIN_CASTS) || tl_cli_has(cli, TL_OPTION_EXPLAIN_TYPE);
-  tl_status status = TL_OK;
-  if (!json && !asked && tl_cli_has(cli, TL_OPTION_EXPLAIN_NODE))
+  tl_status status = explain(cli, json, &out);
+  if (status == TL_OK && !json && !asked && tl_cli_has(cli, TL_OPTION_EXPLAIN_NODE))
     status = tl_origins_text(cli, &out);
-  if (status == TL_OK)
-    status = explain(cli, json, &out);
   if (status == TL_OK)
     return tl_cli_print(cli, &out);
   tl_buf_release(&out);
