@@ -131,6 +131,11 @@ COMMANDS = [
     'ops', 'ops --json', 'ops Conv', 'ops Conv --soc-version=Ascend910B1', 'ops NoSuchOp',
     'options', 'options --json', 'help', 'help convert', '--version', 'no-such-command',
     'diff-precision a.json b.json',
+    'diff model.tir loops.tir', 'diff model.tir model.tir --names --json',
+    'diff small.tir loops.tir --stat',
+    'extract small.tir --from t --to y -o out.onnx -o out.air --data out',
+    'extract small.tir --from nothing --to y -o out.onnx',
+    'explain model.tir --origins', 'explain model.tir --origins --json --node=y',
 ]
 
 
