@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds of tests in groups, and what runs them: tests/run.py has a method for each kind.
+"""Kinds of tests in groups, and what runs them: tests/kinds.py has a row for
+each, or tests/run.py a method.
 
 A group says what a failure is about, and groups come in the order in which one wants to know:
 whether it builds and keeps the rules of the house; units and commands; passes on small graphs; real
@@ -15,8 +16,8 @@ GROUPS = {
               'docs', 'named', 'sessions', 'worked_examples', 'fusion_names'],
     'unit': ['unit', 'threads', 'cli', 'library', 'atc_lines', 'air_options', 'run_config',
              'run_config_effects', 'precision_files', 'hostile', 'reader', 'air_round_trip',
-             'air_hostile', 'air_text', 'air_raised', 'origins', 'diff', 'parts', 'op_dtypes',
-             'runners', 'select_rows', 'meanings', 'aipp', 'step_files', 'pages'],
+             'air_hostile', 'air_sample', 'air_text', 'air_raised', 'origins', 'diff', 'parts',
+             'op_dtypes', 'runners', 'select_rows', 'meanings', 'aipp', 'step_files', 'pages'],
     'golden': ['golden', 'golden_rules', 'golden_numbers', 'rules', 'rule_numbers', 'user_ops',
                'traps', 'fused_traps', 'recognised'],
     'models': ['nodes', 'sandwiches', 'spellings', 'official', 'corpus', 'evaluate',

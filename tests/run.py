@@ -17,6 +17,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 import groups  # noqa: E402
+import kinds  # noqa: E402
 from groups import SUMMARY, Skip  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -91,10 +92,6 @@ class Tests:
         """layers, licences, sizes, headers, symbols"""
         return counted([PYTHON, 'tests/style/check.py', '--lib-dir', self.folder('gcc')])
 
-    def scaffold(self):
-        """what scripts/new-pass, new-op and new-rule write is accepted"""
-        return counted([PYTHON, 'tests/test_scaffold.py', '--tailor', self.tool('gcc')])
-
     def debugger(self):
         """the printers of the debugger show modules, nodes and values"""
         need('gdb')
@@ -167,14 +164,6 @@ class Tests:
         return counted([PYTHON, 'scripts/rule-coverage', '--count', '--probe',
                         os.path.join(self.folder('asan'), 'tests', 'rule-probe')])
 
-    def rule_numbers(self):
-        """opt --verify-numerics over what each rule takes"""
-        return counted([PYTHON, 'tests/rules/verify_numerics.py', '--tailor', self.tool('gcc')])
-
-    def fusion_names(self):
-        """public names of fusions that have rules, and those that have none yet"""
-        return counted([PYTHON, 'tests/rules/fusion_names.py', '--tailor', self.tool('gcc')])
-
     def worked_examples(self):
         """worked examples of specifications have tests that show them"""
         return counted([PYTHON, 'tests/worked_examples.py'])
@@ -217,10 +206,6 @@ class Tests:
         return counted([PYTHON, 'tests/precision/sound_ranges.py', '--n', '150', '--models', '40',
                         '--tailor', self.tool('gcc')])
 
-    def traps(self):
-        """networks in miniature that lose their numbers in f16 or bf16, and their table"""
-        return counted([PYTHON, 'tests/precision/traps.py', '--tailor', self.tool('gcc')])
-
     def fused_traps(self):
         """rules that fuse what the policy of ranges protects, every sixth (--full: all of them)"""
         return counted([PYTHON, 'tests/precision/fused.py', '--tailor', self.tool('gcc'),
@@ -241,10 +226,6 @@ class Tests:
         return counted([PYTHON, 'tests/precision/cast_counts.py', '--sample', '20',
                         '--tailor', self.tool('gcc')])
 
-    def precision_files(self):
-        """precision files of real projects: what they ask for is done, sanitized"""
-        return counted([PYTHON, 'tests/precision/real_files.py', '--tailor', self.tool('asan')])
-
     def cli(self):
         """command lines: exit codes and exact output, sanitized"""
         return counted([PYTHON, 'tests/cli/run.py', '--tailor', self.tool('asan'), 'tests/cli'])
@@ -253,18 +234,6 @@ class Tests:
         """the library and the command: the same files, exit codes and words"""
         return counted([PYTHON, 'tests/cli/test_library.py', '--tailor', self.tool('gcc'),
                         '--library', os.path.join(self.folder('gcc'), 'lib', 'libtailor.so')])
-
-    def atc_lines(self):
-        """atc command lines as users wrote them"""
-        return counted([PYTHON, 'tests/cli/test_atc_lines.py', '--tailor', self.tool('asan')])
-
-    def air_options(self):
-        """options and what they leave in AIR files, sanitized"""
-        return counted([PYTHON, 'tests/cli/test_air_options.py', '--tailor', self.tool('asan')])
-
-    def run_config(self):
-        """every key of run configurations: legal and illegal values, conflicts"""
-        return counted([PYTHON, 'tests/cli/test_run_config.py', '--tailor', self.tool('gcc')])
 
     def run_config_effects(self):
         """the table of run configurations, and what each key of the compiler changes"""
@@ -329,18 +298,6 @@ class Tests:
         return counted([PYTHON, 'tests/train/half_steps.py', '--tailor', self.tool('gcc'),
                         *(['--full'] if self.args.full else [])])
 
-    def gradients(self):
-        """gradient ops of ONNX Runtime and their NPU forms against finite differences; AIR"""
-        return counted([PYTHON, 'tests/train/gradients.py', '--tailor', self.tool('gcc')])
-
-    def formulas(self):
-        """optimizers in kernel, expansion, update pass and NPU form against one formula"""
-        return counted([PYTHON, 'tests/train/formulas.py', '--tailor', self.tool('gcc')])
-
-    def estimates(self):
-        """a step with a scaled loss never takes less than the plain one, by the cost model"""
-        return counted([PYTHON, 'tests/train/estimates.py', '--tailor', self.tool('gcc')])
-
     def artifacts(self):
         """training and optimizer models of ONNX Runtime linked to steps, against NumPy"""
         return counted([PYTHON, 'tests/train/artifacts.py', '--tailor', self.tool('gcc'),
@@ -350,10 +307,6 @@ class Tests:
         """steps that were written with their updates as single ops, against NumPy; ranks"""
         return counted([PYTHON, 'tests/train/single_graph.py', '--tailor', self.tool('gcc'),
                         *ort_options()])
-
-    def recognised(self):
-        """updates written in many ways: recognised, or refused by name"""
-        return counted([PYTHON, 'tests/train/recognised.py', '--tailor', self.tool('asan')])
 
     def train_random(self):
         """random training steps: what is recognised, what collectives and buckets keep"""
@@ -376,10 +329,6 @@ class Tests:
         return counted([PYTHON, 'tests/air/round_trip.py', '--tailor', self.tool('gcc'),
                         '--every', '6', '--verify', '3'])
 
-    def air_hostile(self):
-        """AIR files that are wrong in their structure, sanitized"""
-        return counted([PYTHON, 'tests/air/hostile.py', '--tailor', self.tool('asan')])
-
     def air_text(self):
         """GE's text dumps: those of models read as their AIR files (every 29th), wrong ones refused
         with the line, sanitized"""
@@ -394,18 +343,6 @@ class Tests:
         return counted([PYTHON, 'tests/air/raised.py', '--tailor', self.tool('gcc'), '--ort', ort,
                         '--every', '12'])
 
-    def origins(self):
-        """each node of AIR says which nodes of the model it comes from, and explain finds it"""
-        return counted([PYTHON, 'tests/air/origins.py', '--tailor', self.tool('gcc')])
-
-    def diff(self):
-        """tailor diff over random graphs: other orders and names, planted changes, 100,000 nodes"""
-        return counted([PYTHON, 'tests/cli/test_diff.py', '--tailor', self.tool('gcc')])
-
-    def parts(self):
-        """parts of models, ONNX and AIR, compute what the models compute there (every 10th)"""
-        return counted([PYTHON, 'tests/extract/parts.py', '--tailor', self.tool('gcc')])
-
     def op_dtypes(self):
         """dtypes of the op table against those of ONNX"""
         return counted([PYTHON, 'tests/reader/dtypes.py'])
@@ -414,10 +351,6 @@ class Tests:
         """nodes of every op with something extreme: nothing ends with an internal error"""
         return counted([PYTHON, 'tests/reader/extremes.py', '--tailor', self.tool('gcc'),
                         '--every', '40'])
-
-    def hostile(self):
-        """malformed and malicious inputs, sanitized"""
-        return counted([PYTHON, 'tests/hostile/run.py', '--tailor', self.tool('asan')])
 
     def ort(self):
         """(installs ONNX Runtime for Node, test-only)"""
@@ -472,30 +405,10 @@ class Tests:
             total = [a + b for a, b in zip(total, counts)]
         return text, tuple(total)
 
-    def open_sizes(self):
-        """ops whose sizes are open: AIR, and equal to their NPU form at three sizes"""
-        return counted([PYTHON, 'tests/conformance/open_sizes.py', '--tailor', self.tool('gcc')])
-
-    def shares(self):
-        """share of the corpus that becomes AIR, and why the rest does not"""
-        return counted([PYTHON, 'tests/conformance/shares.py', '--tailor', self.tool('gcc')])
-
-    def select_rows(self):
-        """every row of operator selection: candidates, judged types, columns"""
-        return counted([PYTHON, 'tests/select/run.py', '--tailor', self.tool('gcc')])
-
-    def aipp(self):
-        """preprocessing of images against its formulas, sanitized"""
-        return counted([PYTHON, 'tests/cli/test_aipp.py', '--tailor', self.tool('asan')])
-
     def meanings(self):
         """every NPU node that can be emitted has a meaning for the evaluator"""
         return counted([PYTHON, 'tests/select/meanings.py', '--tailor', self.tool('gcc'), '--probe',
                         os.path.join(self.folder('gcc'), 'tests', 'meaning-probe')])
-
-    def recurrent(self):
-        """recurrent layers against the nodes and loops they become, sanitized"""
-        return counted([PYTHON, 'tests/conformance/recurrent.py', '--tailor', self.tool('asan')])
 
     def against_ort(self, script, *more):
         ort = os.path.join(ROOT, 'tests', 'ort')
@@ -542,26 +455,6 @@ class Tests:
             total = [a + b for a, b in zip(total, counts)]
         return text, tuple(total)
 
-    def step_files(self):
-        """report, trace and page of a training step"""
-        return counted([PYTHON, 'tests/train/step_files.py', '--tailor', self.tool('gcc')])
-
-    def pages(self):
-        """the page of an explanation, also in a browser"""
-        return counted([PYTHON, 'tests/cli/pages.py', '--tailor', self.tool('gcc')])
-
-    def train_air(self):
-        """training steps to AIR in every combination of modes, independently checked"""
-        return counted([PYTHON, 'tests/train/air.py', '--tailor', self.tool('gcc')])
-
-    def training_info(self):
-        """training steps of training_info"""
-        return counted([PYTHON, 'tests/train/training_info.py', '--tailor', self.tool('asan')])
-
-    def tail_random(self):
-        """tails of random training steps"""
-        return counted([PYTHON, 'tests/train/tail_random.py', '--tailor', self.tool('gcc')])
-
     def variants(self):
         """training steps in two precisions, their plans, AIR and ONNX Runtime"""
         return counted([PYTHON, 'tests/train/variants.py', '--tailor', self.tool('gcc'),
@@ -576,6 +469,10 @@ class Tests:
         """libFuzzer targets and saved crashers"""
         return counted([PYTHON, 'tests/fuzz/run.py', '--build', self.folder('fuzz'), '--seconds',
                         str(self.args.fuzz_seconds)])
+
+
+for row in kinds.SCRIPTS:
+    setattr(Tests, row, kinds.kind_of(row, PYTHON, counted))
 
 
 def main():

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kinds of tests that are one script over one build of the command: a row each. tests/groups.py
+puts them into groups; tests/run.py has a method for each kind that needs more."""
+
+# name: script, build ('gcc': release, 'asan': sanitized), what it tests
+SCRIPTS = {
+    'aipp': ('tests/cli/test_aipp.py', 'asan',
+        'preprocessing of images against its formulas, sanitized'),
+    'air_hostile': ('tests/air/hostile.py', 'asan',
+        'AIR files that are wrong in their structure, sanitized'),
+    'air_options': ('tests/cli/test_air_options.py', 'asan',
+        'options and what they leave in AIR files, sanitized'),
+    'air_sample': ('tests/air/sample.py', 'asan',
+        "a file of GE's own library, put together from its description, sanitized"),
+    'atc_lines': ('tests/cli/test_atc_lines.py', 'asan',
+        'atc command lines as users wrote them'),
+    'diff': ('tests/cli/test_diff.py', 'gcc',
+        'tailor diff over random graphs: other orders and names, planted changes, 100,000 '
+        'nodes'),
+    'estimates': ('tests/train/estimates.py', 'gcc',
+        'a step with a scaled loss never takes less than the plain one, by the cost model'),
+    'formulas': ('tests/train/formulas.py', 'gcc',
+        'optimizers in kernel, expansion, update pass and NPU form against one formula'),
+    'fusion_names': ('tests/rules/fusion_names.py', 'gcc',
+        'public names of fusions that have rules, and those that have none yet'),
+    'gradients': ('tests/train/gradients.py', 'gcc',
+        'gradient ops of ONNX Runtime and their NPU forms against finite differences; AIR'),
+    'hostile': ('tests/hostile/run.py', 'asan',
+        'malformed and malicious inputs, sanitized'),
+    'open_sizes': ('tests/conformance/open_sizes.py', 'gcc',
+        'ops whose sizes are open: AIR, and equal to their NPU form at three sizes'),
+    'origins': ('tests/air/origins.py', 'gcc',
+        'each node of AIR says which nodes of the model it comes from, and explain finds '
+        'it'),
+    'pages': ('tests/cli/pages.py', 'gcc',
+        'the page of an explanation, also in a browser'),
+    'parts': ('tests/extract/parts.py', 'gcc',
+        'parts of models, ONNX and AIR, compute what the models compute there (every '
+        '10th)'),
+    'precision_files': ('tests/precision/real_files.py', 'asan',
+        'precision files of real projects: what they ask for is done, sanitized'),
+    'recognised': ('tests/train/recognised.py', 'asan',
+        'updates written in many ways: recognised, or refused by name'),
+    'recurrent': ('tests/conformance/recurrent.py', 'asan',
+        'recurrent layers against the nodes and loops they become, sanitized'),
+    'rule_numbers': ('tests/rules/verify_numerics.py', 'gcc',
+        'opt --verify-numerics over what each rule takes'),
+    'run_config': ('tests/cli/test_run_config.py', 'gcc',
+        'every key of run configurations: legal and illegal values, conflicts'),
+    'scaffold': ('tests/test_scaffold.py', 'gcc',
+        'what scripts/new-pass, new-op and new-rule write is accepted'),
+    'select_rows': ('tests/select/run.py', 'gcc',
+        'every row of operator selection: candidates, judged types, columns'),
+    'shares': ('tests/conformance/shares.py', 'gcc',
+        'share of the corpus that becomes AIR, and why the rest does not'),
+    'step_files': ('tests/train/step_files.py', 'gcc',
+        'report, trace and page of a training step'),
+    'tail_random': ('tests/train/tail_random.py', 'gcc',
+        'tails of random training steps'),
+    'train_air': ('tests/train/air.py', 'gcc',
+        'training steps to AIR in every combination of modes, independently checked'),
+    'training_info': ('tests/train/training_info.py', 'asan',
+        'training steps of training_info'),
+    'traps': ('tests/precision/traps.py', 'gcc',
+        'networks in miniature that lose their numbers in f16 or bf16, and their table'),
+}
+
+
+def kind_of(name, python, counted):
+    """The method of a row for the class of tests/run.py."""
+    script, build, about = SCRIPTS[name]
+
+    def method(tests):
+        return counted([python, script, '--tailor', tests.tool(build)])
+    method.__doc__ = about
+    return method
