@@ -85,9 +85,11 @@ typedef struct tl_pipeline_options {
   void *hook_user;
   tl_remark_fn remark;
   void *remark_user;
-  bool explain;                 /* remarks include near misses of rules */
-  bool explain_elsewhere;       /* near misses of rules for ONNX Runtime too, whatever the target */
-  const tl_rule_watch *rules;   /* told what rules do; NULL: nobody */
+  bool explain;               /* remarks include near misses of rules */
+  bool explain_elsewhere;     /* near misses of rules for ONNX Runtime too, whatever the target */
+  const tl_rule_watch *rules; /* told what rules do; NULL: nobody */
+  const struct tl_rule_question *question; /* answered by runs of rules; `explain` must be true;
+                                            * NULL: nobody asks */
   tl_fusion_stats *fusions;     /* receives the counts of fusion passes; NULL: not wanted */
   struct tl_step_record *steps; /* receives timelines of training steps; NULL: not wanted */
 } tl_pipeline_options;

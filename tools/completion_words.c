@@ -16,6 +16,7 @@ const char *tl_completion_list(tl_option_id id) {
   case TL_OPTION_FUSION:
   case TL_OPTION_FUSION_LIST:
   case TL_OPTION_EXPLAIN_FUSION:
+  case TL_OPTION_WHY_NOT:
   case TL_OPTION_OPTIMIZATION_SWITCH: return "fusions";
   case TL_OPTION_ENABLE_SCOPE_FUSION_PASSES:
   case TL_OPTION_DISABLE_SCOPE_FUSION_PASSES: return "scopes";

@@ -10,6 +10,7 @@
 #include "ir/options/options.h"
 
 struct tl_engine_state;
+struct tl_rule_question;
 struct tl_step_record;
 typedef struct tl_pass tl_pass;
 typedef tl_status (*tl_pass_fn)(tl_pass *p, tl_module *m);
@@ -81,8 +82,9 @@ struct tl_pass {
                         * there for it */
   tl_remark_fn remark; /* NULL: remarks are not wanted */
   void *remark_user;
-  tl_fusion_stats *fusions;       /* counts of fusion passes; NULL: not wanted */
-  const tl_rule_watch *rules;     /* NULL: nobody counts what rules do */
+  tl_fusion_stats *fusions;                /* counts of fusion passes; NULL: not wanted */
+  const tl_rule_watch *rules;              /* NULL: nobody counts what rules do */
+  const struct tl_rule_question *question; /* passes/engine/question.h; NULL: nobody asks */
   struct tl_engine_state *engine; /* state of the rule engine; released by the runner of passes, see
                                    * passes/engine/ruleset.h */
   bool off_chip;  /* no chip will run the result: an op that no chip can run is no error */

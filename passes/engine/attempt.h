@@ -11,6 +11,7 @@ typedef struct tl_miss {
   uint32_t depth;                  /* nodes bound and conditions passed; larger is nearer */
   const char *code;                /* code of the reason: "MULTI_CONSUMER", "ATTR" ... */
   tl_buf *text;                    /* NULL: nobody asks why */
+  tl_sv condition;                 /* of the rule, that does not hold; empty: another reason */
   tl_node_id nodes[TL_RULE_NODES]; /* nodes bound then, by pattern node */
 } tl_miss;
 

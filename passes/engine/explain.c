@@ -59,13 +59,9 @@ typedef struct nearest {
 } nearest;
 
 typedef struct explainer {
-  const tl_rewriter *r;
-  const tl_merge_facts *facts;
-  tl_arena scratch;
-  tl_match match;
+  tl_rule_trial trial;
   nearest *at; /* [MOST_PASSES] */
   uint32_t n;
-  bool lacks; /* the current node may be rewritten: it has no NPU form yet */
 } explainer;
 
 /* Returns true if the failed match is worth a remark. Patterns of many nodes need a bound share. A
@@ -87,28 +83,27 @@ static bool may_differ(const tl_rule *r, const tl_miss *miss) {
   return miss->depth < r->n_match && !r->off && tl_rule_fuses(r) && (most || r->custom);
 }
 
-/* Matches a rule for explanation. Returns true with the reason in *miss if the rule fails, is off
- * or not needed; false if it fits and is on, which means that a limit prevented it. */
-static bool misses(explainer *e, const tl_rule *rule, tl_node_id n, tl_miss *miss) {
-  tl_match *match = &e->match;
-  match->set = e->r->set;
+bool tl_rule_misses(tl_rule_trial *t, const tl_rule *rule, tl_node_id n, tl_miss *miss) {
+  tl_match *match = &t->match;
+  const tl_rewriter *r = t->r;
+  match->set = r->set;
   match->rule = rule;
-  match->m = e->r->m;
-  match->scratch = &e->scratch;
-  match->facts = e->facts;
-  match->scopes = e->r->scopes;
+  match->m = r->m;
+  match->scratch = &t->scratch;
+  match->facts = t->facts;
+  match->scopes = r->scopes;
   match->miss = miss;
-  if (rule->targets == TL_RULE_ORT && rule->off && !e->r->pass->elsewhere)
+  if (rule->targets == TL_RULE_ORT && rule->off && !r->pass->elsewhere)
     return false; /* the question is about the NPU */
   bool fits = tl_rule_match(match, n);
   if (!fits && may_differ(rule, miss))
     tl_rule_note_difference(match, n);
   if (!fits || !tl_match_is_closed(match))
-    return !rule->off && e->lacks;
-  if (!rule->off && e->lacks)
+    return !rule->off && t->lacks;
+  if (!rule->off && t->lacks)
     return false;
   miss->code = NULL;
-  if (!e->lacks) {
+  if (!t->lacks) {
     tl_match_note(match, TL_MISS_BUILT, "NPU_FORM",
                   "the pattern fits, but the node has an NPU form of its own");
     return true;
@@ -118,12 +113,11 @@ static bool misses(explainer *e, const tl_rule *rule, tl_node_id n, tl_miss *mis
   return true;
 }
 
-/* Compares two misses: the deeper one relative to the size of its pattern is nearer. */
-static bool is_nearer(const tl_rule *a, const tl_miss *miss, const tl_rule *b, const tl_miss *y) {
-  bool whole_x = miss->depth >= TL_MISS_CLOSED, whole_y = y->depth >= TL_MISS_CLOSED;
+bool tl_rule_is_nearer(const tl_rule *a, const tl_miss *x, const tl_rule *b, const tl_miss *y) {
+  bool whole_x = x->depth >= TL_MISS_CLOSED, whole_y = y->depth >= TL_MISS_CLOSED;
   if (whole_x != whole_y)
     return whole_x;
-  return (uint64_t)miss->depth * b->n_match > (uint64_t)y->depth * a->n_match;
+  return (uint64_t)x->depth * b->n_match > (uint64_t)y->depth * a->n_match;
 }
 
 /* Keeps the nearest rule of each public pass. */
@@ -131,7 +125,8 @@ static void keep(explainer *e, const tl_rule *rule, const tl_miss *miss) {
   uint32_t i = 0;
   while (i < e->n && e->at[i].rule->pass != rule->pass)
     i++;
-  if (i == MOST_PASSES || (i < e->n && !is_nearer(rule, miss, e->at[i].rule, &e->at[i].miss)))
+  if (i == MOST_PASSES ||
+      (i < e->n && !tl_rule_is_nearer(rule, miss, e->at[i].rule, &e->at[i].miss)))
     return;
   e->n += i == e->n;
   nearest *best = &e->at[i];
@@ -148,23 +143,24 @@ static void consider(void *user, tl_node_id n, tl_rule *rule) {
   tl_buf text;
   tl_buf_init(&text);
   tl_miss miss = {.text = &text};
-  tl_arena_mark mark = tl_arena_save(&e->scratch);
-  if (misses(e, rule, n, &miss) && is_near(rule, &miss))
+  tl_arena_mark mark = tl_arena_save(&e->trial.scratch);
+  if (tl_rule_misses(&e->trial, rule, n, &miss) && is_near(rule, &miss))
     keep(e, rule, &miss);
-  tl_arena_rewind(&e->scratch, mark);
+  tl_arena_rewind(&e->trial.scratch, mark);
   tl_buf_release(&text);
 }
 
 static void explain_node(explainer *e, const tl_rule_index *index, tl_node_id n) {
   e->n = 0;
-  e->lacks = !e->r->wants || e->r->wants(e->r->user, n);
-  tl_rule_index_visit_all(index, e->r->m, n, consider, e);
+  const tl_rewriter *r = e->trial.r;
+  e->trial.lacks = !r->wants || r->wants(r->user, n);
+  tl_rule_index_visit_all(index, r->m, n, consider, e);
   for (uint32_t i = 0; i < e->n; i++)
-    tl_rule_remark_missed(e->r->pass, e->r->m, e->at[i].rule, n, &e->at[i].miss);
+    tl_rule_remark_missed(r->pass, r->m, e->at[i].rule, n, &e->at[i].miss);
 }
 
 static void explain_all(explainer *e, const tl_rule_index *index) {
-  tl_module *m = e->r->m;
+  tl_module *m = e->trial.r->m;
   for (uint32_t i = 0; i < m->graphs.n; i++) {
     if (m->graphs.at[i]->erased)
       continue;
@@ -174,14 +170,14 @@ static void explain_all(explainer *e, const tl_rule_index *index) {
 }
 
 tl_status tl_rule_explain(const tl_rewriter *r, const tl_merge_facts *facts) {
-  explainer e = {.r = r, .facts = facts};
+  explainer e = {.trial = {.r = r, .facts = facts}};
   tl_rule_index index;
   TL_TRY(tl_rule_index_build(&index, r->set, r->kind, true));
   e.at = calloc(MOST_PASSES, sizeof *e.at);
   if (e.at) {
-    tl_arena_init(&e.scratch, 0);
+    tl_arena_init(&e.trial.scratch, 0);
     explain_all(&e, &index);
-    tl_arena_release(&e.scratch);
+    tl_arena_release(&e.trial.scratch);
   }
   for (uint32_t i = 0; e.at && i < MOST_PASSES; i++)
     tl_buf_release(&e.at[i].text);

@@ -9,6 +9,7 @@
 #include "passes/engine/explain.h"
 #include "passes/engine/index.h"
 #include "passes/engine/match.h"
+#include "passes/engine/question.h"
 #include "passes/engine/tally.h"
 #include "passes/fold/fold.h"
 #include "support/measure.h"
@@ -495,7 +496,11 @@ static tl_status run(engine *e) {
     if (!e->takers)
       return tl_no_memory(e->m);
   }
+  if (e->r->pass->question)
+    TL_TRY(tl_rule_ask(e->r, &e->facts, false));
   TL_TRY(rewrite_module(e));
+  if (e->r->pass->question)
+    TL_TRY(tl_rule_ask(e->r, &e->facts, true));
   return e->takers && !e->stopped ? tl_rule_explain(e->r, &e->facts) : TL_OK;
 }
 

@@ -13,6 +13,7 @@ void tl_match_note(tl_match *match, uint32_t depth, const char *code, const char
     return;
   miss->depth = depth;
   miss->code = code;
+  miss->condition = TL_SV("");
   memcpy(miss->nodes, match->nodes, match->rule->n_match * sizeof *miss->nodes);
   if (!miss->text)
     return;
@@ -209,7 +210,12 @@ void tl_rule_note_condition(tl_match *match, uint32_t depth, const tl_expr *cond
   tell_leaves(&t, e);
   tl_rv result = tl_rule_eval(match, e);
   tl_sv detail = why.failed || !why.p ? TL_SV("") : tl_buf_view(&why);
+  if (match->miss->code && depth <= match->miss->depth) {
+    tl_buf_release(&why);
+    return;
+  }
   tl_match_note(match, depth, code_of(e, result), "`%.*s` %s%.*s", TL_SV_ARG(e->text),
                 result.kind == TL_RV_NONE ? "cannot be told" : "does not hold", TL_SV_ARG(detail));
+  match->miss->condition = e->text;
   tl_buf_release(&why);
 }

@@ -115,6 +115,8 @@ COMMANDS = [
     'convert model.tir --stats --trace-compiler=/dev/null -o out.air',
     'opt model.tir --verify-numerics -o out.tir',
     'explain model.tir --fusion',
+    'explain model.tir --why-not=graph-fusion --node=e',
+    'explain model.tir --why-not=NegNeg --node=e --json',
     'explain model.tir --fusion --json',
     'explain model.tir --fusion=NoSuchPass',
     'explain model.tir --expand',

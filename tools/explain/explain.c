@@ -13,6 +13,7 @@
 #include "tools/explain/page.h"
 #include "tools/explain/precision.h"
 #include "tools/explain/suggest_mixlist.h"
+#include "tools/explain/why_not.h"
 
 /* One remark of a rule: it was applied, or it nearly was (f.code says why not). */
 typedef struct event {
@@ -373,6 +374,8 @@ tl_status tl_command_explain(tl_cli *cli) {
     TL_TRY(tl_suggest_prepare(cli));
   tl_settings_for_toolkit(&cli->settings);
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
+  if (tl_cli_has(cli, TL_OPTION_WHY_NOT))
+    return tl_explain_why_not(cli);
   if (suggest)
     return tl_suggest_mixlist(cli);
   if (tl_cli_has(cli, TL_OPTION_EXPLAIN_PAGE))
