@@ -267,7 +267,7 @@ int main(int argc, char **argv) {
   if (makes_reproducers(&cli, argc, argv))
     tl_signals_watch_crashes(argc, argv);
   tl_status status = run(&cli, argc, argv);
-  if (status == TL_INTERNAL)
+  if (status == TL_INTERNAL && !tl_memory_failed())
     tl_signals_rerun();
   if (status == TL_OK)
     status = tl_cli_apply(&cli); /* of commands that had nothing to say about it */
