@@ -164,10 +164,25 @@ static uint32_t port_named(const tl_op *npu, const char *name) {
   return UINT32_MAX;
 }
 
+/* Returns what the NPU op calls an input of the chip's table. */
+static const char *port_name(tl_sv type, const char *name) {
+  static const struct {
+    const char *type, *from, *to;
+  } rows[] = {
+#define PORT(type, from, to) {type, from, to},
+#include "passes/precision/ops.tbl"
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (tl_sv_is(type, rows[i].type) && strcmp(name, rows[i].from) == 0)
+      return rows[i].to;
+  return name;
+}
+
 /* Maps input slot k of the NPU op back to operands of the model's node. */
-static void lead_back(const tl_npu_form *npu, uint32_t k, tl_precision_port *port) {
-  uint32_t at = port_named(npu->npu, port->name);
-  if (at == UINT32_MAX) /* tables and prototypes may spell a port differently: use the position */
+static void lead_back(tl_sv type, const tl_npu_form *npu, uint32_t k, tl_precision_port *port) {
+  const char *name = port_name(type, port->name);
+  uint32_t at = port_named(npu->npu, name);
+  if (at == UINT32_MAX && *name) /* tables may spell a port differently: use the position */
     at = k;
   for (uint32_t i = 0; i < npu->n_operands; i++)
     if (npu->operands[i].index == at && passes_on(npu->operands[i].value, port))
@@ -205,7 +220,7 @@ static bool fill_ports(tl_precision_forms *f, tl_op_info info, const tl_op *op,
   for (uint32_t i = 0; i < n_in; i++) {
     fill_port(info, false, i, &ports[i]);
     if (npu && npu->n_operands)
-      lead_back(npu, i, &ports[i]);
+      lead_back(form->type, npu, i, &ports[i]);
     else if (npu) /* an op that will be expanded: its first operands are those of the main op */
       ports[i].first = i;
     else if (!npu)
