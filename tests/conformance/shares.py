@@ -26,7 +26,7 @@ sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import guard  # noqa: E402
 import models  # noqa: E402
 
-LEAST = {'corpus': 92.0, 'official': 0.0}  # percent
+LEAST = {'corpus': 96.0, 'official': 0.0}  # percent
 UNMAPPED = 3
 SIDE = 64
 AS_IT_IS, FIXED = 'as it is', 'H and W fixed'
@@ -34,7 +34,7 @@ BOUNDARY = r'^(input|output) .*(holds strings|is no tensor)'
 # What a message says, and the row of the table that it becomes.
 REASONS = ((r'holds strings|takes or gives strings', 'strings at the boundary or inside'),
            (r'is no tensor', 'sequences, maps, optionals or sparse tensors at the boundary'),
-           (r'(TreeEnsemble|TfIdfVectorizer|ZipMap|SVM)\w*', 'classical machine learning: {0}'),
+           (r'(TreeEnsemble|TfIdfVectorizer|SVM)\w*', 'classical machine learning: {0}'),
            (r'(BeamSearch|GreedySearch|Sampling)', 'whole decoding loop in one op: {0}'),
            (r'does not take this element type', 'element types that the NPU op lacks'),
            (r'NPU form: ([\w.:]+)', 'no form of {0}'))
