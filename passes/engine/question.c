@@ -146,8 +146,32 @@ static void note_off(const tl_rule *rule, tl_miss *miss) {
   miss->condition = TL_SV("");
 }
 
-/* Matches one rule at one root. A rule that is off is in the way itself, whether it would fit or
- * not. */
+/* Notes that the pattern has all its nodes at the root, and the node is none of them. */
+static void note_aside(asker *a, tl_node_id root, tl_miss *miss) {
+  tl_module *m = a->trial.r->m;
+  tl_sv where = tl_node_where(m, root).node, node = tl_node_where(m, a->node).node;
+  tl_buf_clear(miss->text);
+  tl_buf_printf(miss->text, "the pattern has all its nodes at `%.*s` without `%.*s`",
+                TL_SV_ARG(where), TL_SV_ARG(node));
+  miss->code = "OP";
+  miss->condition = TL_SV("");
+  miss->depth = 0;
+}
+
+/* Says why a rule that was matched at a root does not fit. A rule that is off is in the way itself,
+ * whether it would fit or not. */
+static void complete(const asker *a, const tl_rule *rule, bool missed, tl_miss *miss) {
+  bool lacks = a->trial.lacks;
+  if (!missed && rule->off)
+    note_off(rule, miss);
+  if (miss->code)
+    return;
+  miss->code = lacks ? "OPERANDS" : "NPU_FORM";
+  tl_buf_add_z(miss->text, lacks ? "the operands of the root do not fit"
+                                 : "the node has an NPU form of its own");
+}
+
+/* Matches one rule at one root, and keeps the attempt if it says more than the best one. */
 static void attempt(asker *a, const tl_rule *rule, tl_node_id root) {
   tl_rule_trial *t = &a->trial;
   tl_buf text;
@@ -155,20 +179,20 @@ static void attempt(asker *a, const tl_rule *rule, tl_node_id root) {
   tl_miss miss = {.text = &text};
   bool missed = tl_rule_misses(t, rule, root, &miss);
   bool fits = !missed && !rule->off && t->lacks;
-  if (!missed && rule->off)
-    note_off(rule, &miss);
-  if (!fits && !miss.code) {
-    miss.code = t->lacks ? "OPERANDS" : "NPU_FORM";
-    tl_buf_add_z(&text, t->lacks ? "the operands of the root do not fit"
-                                 : "the node has an NPU form of its own");
+  if (fits)
+    memcpy(miss.nodes, t->match.nodes, rule->n_match * sizeof *miss.nodes);
+  relevance r = relevance_of(a, rule, root, miss.nodes);
+  bool whole = fits || (miss.code && miss.depth >= rule->n_steps);
+  if (!fits)
+    complete(a, rule, missed, &miss);
+  if (r == BELOW && whole) {
+    fits = false;
+    note_aside(a, root, &miss);
   }
-  const tl_node_id *nodes = fits ? t->match.nodes : miss.nodes;
-  relevance r = relevance_of(a, rule, root, nodes);
   if (r != IRRELEVANT && says_more(&a->best, rule, r, fits, &miss)) {
     keep(&a->best, rule, root, &miss);
     a->best.relevance = r;
     a->best.fits = fits;
-    memcpy(a->best.miss.nodes, nodes, rule->n_match * sizeof *nodes);
   }
   tl_buf_release(&text);
 }

@@ -33,6 +33,8 @@ $ tailor explain m.tir --rules r.tlr --fusion=Signs --node=two.b --json
 >  {"pass": "SignsFusionPass", "fused": 0, "not": 1, "events": [
 >   {"rule": "Signs", "effect": false, "node": "two.c", "why_not": "MULTI_CONSUMER", "reason": "`two.b` has 1 consumer outside the pattern: `two.other`", "pattern_nodes": 3, "nodes": ["two.a", "two.b", "two.c"]}]}
 > ]
+$ tailor explain m.tir --rules r.tlr --fusion=Signs --json | /usr/bin/python3 -c 'import json, sys; print([len(p["events"]) for p in json.load(sys.stdin)])'
+> [8]
 $ tailor explain m.tir --rules r.tlr --node=nobody
 > neither the model nor its AIR form has a node `nobody`
 > nothing was fused, and there was no near miss

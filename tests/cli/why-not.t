@@ -15,6 +15,16 @@ $ sh ask TailFusionPass fits.c
 >   satisfied  by --fusion=SignsFusionPass:off
 $ tailor opt m.tir --rules r.tlr --fusion=SignsFusionPass:off --remarks -o b.tir 2>&1 | grep fits.c
 > remark: graph-fusion: "fits.c/Selu": TailFusionPass/Tail: `fits.b`, `fits.c` became Selu
+# Of rules of one fusion, only the other rule must go.
+$ sed 's/"TailFusionPass"/"SignsFusionPass"/' r.tlr >one.tlr; tailor explain m.tir --rules one.tlr --why-not=Tail --node=fits.c | tail -1; tailor opt m.tir --rules one.tlr --fusion=Signs:off --remarks -o b.tir 2>&1 | grep fits.c
+>   satisfied  by --fusion=Signs:off
+> remark: graph-fusion: "fits.c/Selu": SignsFusionPass/Tail: `fits.b`, `fits.c` became Selu
+# A pattern that fits without the node is no pattern that it fits.
+$ printf 'rules 1\nrule Both : graph numerics exact {\n  match { %%t = Tanh(%%a)  %%e = Elu(%%a)  %%y = Add(%%t, %%e) }\n  replace { %%y = Selu(%%a) }\n}\n' >both.tlr; printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%s = Tanh(%%x) @s\n  %%t = Tanh(%%s) @t\n  %%e = Elu(%%s) @e\n  %%y = Add(%%t, %%e) @y\n}\n' >aside.tir; tailor explain aside.tir --rules both.tlr --why-not=Both --node=t; tailor explain aside.tir --rules both.tlr --why-not=Both --node=s | head -4
+> Both took `t`: Both: `t`, `e`, `y` became Selu
+> Both did not take `s`, and no other rule did
+>   in the way OP: no node behind this Tanh can be the root of a pattern; they have Tanh, Elu, Add
+>   satisfied  by a node of that op in this place; what the model computes in another way, a rule of your own can match (docs/adding-a-fusion.md)
 # Near misses: another rule took the node later, or nothing did.
 $ sh ask Signs attr.b
 > Signs did not take `attr.b`, but another rule did: Lonely in pass late-fusion

@@ -207,7 +207,7 @@ static void add_json(const explanation *x, tl_buf *out) {
   tl_put_array(w);
   for (uint32_t i = 0; i < x->events.n;) {
     uint32_t fused;
-    uint32_t start = i, end = pass_end(x, i, &fused);
+    uint32_t end = pass_end(x, i, &fused);
     tl_json_line(w, 1);
     tl_put_object(w);
     tl_member_sv(w, "pass", x->events.at[i].f.fusion);
@@ -215,10 +215,8 @@ static void add_json(const explanation *x, tl_buf *out) {
     tl_member_u64(w, "not", end - i - fused);
     tl_put_key(w, "events");
     tl_put_array(w);
-    for (; i < end; i++) {
-      tl_buf_add_z(out, i > start ? "," : "");
+    for (; i < end; i++)
       add_json_event(w, &x->events.at[i]);
-    }
     tl_put_end(w);
     tl_put_end(w);
   }

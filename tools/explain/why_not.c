@@ -215,8 +215,11 @@ static void add_rule(const tl_rule_answer *a, tl_buf *out) {
 /* Adds what would satisfy what is in the way. */
 static void add_remedy(verdict v, const tl_rule_answer *a, const fact *taker, tl_buf *out) {
   const char *code = code_of(v, a);
+  /* Of one fusion with two rules only the other rule must go. */
   if (v == FIRST && taker && is_named(taker))
-    tl_buf_printf(out, "by --fusion=%.*s:off", TL_SV_ARG(taker->answer.fusion));
+    tl_buf_printf(out, "by --fusion=%.*s:off",
+                  TL_SV_ARG(tl_sv_eq(taker->answer.fusion, a->fusion) ? taker->answer.rule
+                                                                      : taker->answer.fusion));
   else if (a->condition.n && strcmp(code, "DYNAMIC") != 0)
     tl_buf_printf(out, "if `%.*s` holds", TL_SV_ARG(a->condition));
   else

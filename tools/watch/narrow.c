@@ -138,6 +138,9 @@ tl_status tl_narrow_print(tl_narrow *n, const tl_module *m, const tl_print_optio
   size_t end = tl_module_node_end(m) + (size_t)1;
   chooser c = {.n = n, .m = m, .wanted = calloc(end, 1), .known = calloc(end, 1)};
   tl_status status = c.wanted && c.known ? TL_OK : TL_NO_MEMORY;
+  if (n->m != m)
+    tl_narrow_forget(n);
+  n->m = m;
   tl_buf_init(&c.name);
   for (uint32_t i = 0; status == TL_OK && i < n->known.n; i++)
     c.known[n->known.at[i]] = 1;

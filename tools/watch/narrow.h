@@ -7,10 +7,11 @@
 
 /* What is asked for. Zero-initialise it but for the name; tl_narrow_forget releases it. */
 typedef struct tl_narrow {
-  tl_sv name;       /* borrowed; of a node, of one of its results, or of a scope */
-  bool found;       /* some module so far had it */
-  bool node;        /* it is a node: the nodes beside it are printed, too */
-  tl_u32_vec known; /* nodes that it was at the last call, whatever their names are now */
+  tl_sv name;         /* borrowed; of a node, of one of its results, or of a scope */
+  bool found;         /* some module so far had it */
+  bool node;          /* it is a node: the nodes beside it are printed, too */
+  tl_u32_vec known;   /* nodes that it was at the last call, whatever their names are now ... */
+  const tl_module *m; /* ... in this module */
 } tl_narrow;
 
 /* Adds the lines of the nodes asked for, in the order of the module: the node of that name, nodes
