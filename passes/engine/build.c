@@ -79,7 +79,7 @@ static void undo(tl_building *b) {
 /* Moves control edges to new nodes but those that compute weights: folding removes them. */
 static bool move_control(tl_building *b, tl_node_id old) {
   tl_module *m = b->match->m;
-  uint32_t weights = tl_match_weights(b->match, b->out);
+  uint64_t weights = tl_match_weights(b->match, b->out);
   tl_control_id next;
   for (uint32_t i = 0; i < b->out->n_nodes; i++) {
     if (weights >> i & 1)

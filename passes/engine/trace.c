@@ -6,7 +6,7 @@
 
 /* Returns true if new node i computes with constants only; folding removes it. weights: bits of the
  * earlier new nodes that do. */
-static bool computes_weights(const tl_module *m, const tl_built *b, uint32_t i, uint32_t weights) {
+static bool computes_weights(const tl_module *m, const tl_built *b, uint32_t i, uint64_t weights) {
   tl_node_id n = b->nodes[i];
   for (uint32_t k = 0; k < tl_node_get(m, n)->n_operands; k++) {
     tl_value_id v = tl_operand(m, n, k);
@@ -20,10 +20,11 @@ static bool computes_weights(const tl_module *m, const tl_built *b, uint32_t i, 
   return true;
 }
 
-uint32_t tl_match_weights(const tl_match *match, const tl_built *b) {
-  uint32_t weights = 0;
+uint64_t tl_match_weights(const tl_match *match, const tl_built *b) {
+  uint64_t weights = 0; /* a bit for each new node */
+  _Static_assert(TL_RULE_NODES <= 64, "a bit for each new node");
   for (uint32_t i = 0; i < b->n_nodes; i++)
-    weights |= (uint32_t)computes_weights(match->m, b, i, weights) << i;
+    weights |= (uint64_t)computes_weights(match->m, b, i, weights) << i;
   return weights;
 }
 
@@ -54,7 +55,7 @@ static bool derive(tl_module *m, const tl_built *b, const tl_node_id *taken, uin
 
 bool tl_match_trace(const tl_match *match, const tl_built *b) {
   tl_node_id taken[TL_RULE_NODES];
-  uint32_t n = 0, weights, others = 0;
+  uint32_t n = 0, others = 0;
   for (uint8_t i = 0; i < match->rule->n_match; i++)
     if (tl_match_has_node(match, i))
       taken[n++] = match->nodes[i];
@@ -62,7 +63,7 @@ bool tl_match_trace(const tl_match *match, const tl_built *b) {
     return false;
   if (!tl_rule_fuses(match->rule))
     return derive(match->m, b, taken, n);
-  weights = tl_match_weights(match, b);
+  uint64_t weights = tl_match_weights(match, b);
   for (uint32_t i = 0; i < b->n_nodes; i++)
     others += !(weights >> i & 1);
   for (uint32_t i = 0; i < b->n_nodes; i++)

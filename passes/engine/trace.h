@@ -16,6 +16,6 @@ typedef struct tl_built {
 /* Records on new nodes which nodes they replace (ir/trace.h). Returns false if memory is out. */
 bool tl_match_trace(const tl_match *match, const tl_built *b);
 /* Returns a bit set of the new nodes that compute with constants only; folding removes them. */
-uint32_t tl_match_weights(const tl_match *match, const tl_built *b);
+uint64_t tl_match_weights(const tl_match *match, const tl_built *b);
 
 #endif
