@@ -104,18 +104,52 @@ static tl_status try_profile(const tl_session *s, const tl_module *m, const tl_p
   return status;
 }
 
-tl_status tl_session_try_profiles(const tl_session *s, const tl_module *m,
-                                  const tl_profile_run *run) {
+/* Tries all profiles on m, which is in canonical form. */
+static tl_status try_all(const tl_session *s, const tl_module *m, const tl_profile_run *run) {
   const tl_options *o = s->options ? s->options : &s->settings->options;
   listener l = {.outer = s->diag, .options = o};
   tl_status status = TL_OK;
-  if (o->n_profiles && tl_train_is_on(o)) {
-    tl_warn(s->diag, TL_AT_FILE(m->path),
-            "profiles of a training step are recorded, but the step is not tried with them");
-    return TL_OK;
-  }
   for (uint32_t i = 0; i < o->n_profiles && status == TL_OK; i++)
     status = s->cancel && *s->cancel ? TL_IO : try_profile(s, m, &o->profiles[i], run, &l);
   tl_map_release(&l.warned);
   return status;
+}
+
+/* Keeps the first error in a buffer. */
+static void keep_error(void *user, const tl_diagnostic *found) {
+  tl_buf *text = user;
+  if (found->severity == TL_ERROR && text->n == 0)
+    tl_buf_add_z(text, found->message);
+}
+
+/* Types of NPU ops follow from no shape function here, so a file that is AIR is tried in canonical
+ * form. */
+static tl_status try_raised(const tl_session *s, const tl_module *m, const tl_profile_run *run) {
+  tl_buf why;
+  tl_buf_init(&why);
+  tl_diag diag = {.fn = keep_error, .user = &why, .lacks = s->diag->lacks};
+  tl_module *fork = tl_module_fork(m, &diag);
+  if (!fork) {
+    tl_buf_release(&why);
+    return tl_fail_memory(s->diag, TL_NOWHERE);
+  }
+  tl_status status = tl_session_raise(s, fork);
+  if (status == TL_OK) {
+    status = try_all(s, fork, run);
+  } else if (status != TL_NO_MEMORY) {
+    tl_warn(s->diag, TL_AT_FILE(m->path),
+            "profiles are recorded, but not tried: this AIR has no canonical form: %s",
+            why.p ? why.p : "");
+    status = TL_OK;
+  }
+  s->diag->no_memory = s->diag->no_memory || diag.no_memory;
+  tl_buf_release(&why);
+  tl_module_destroy(fork);
+  return status;
+}
+
+tl_status tl_session_try_profiles(const tl_session *s, const tl_module *m,
+                                  const tl_profile_run *run) {
+  const tl_options *o = s->options ? s->options : &s->settings->options;
+  return m->form == TL_FORM_NPU && o->n_profiles ? try_raised(s, m, run) : try_all(s, m, run);
 }

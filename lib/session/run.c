@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Turns settings into pipelines and runs them. */
+#include "ir/infer/infer.h"
 #include "ir/trace.h"
 #include "lib/session/session.h"
 
@@ -76,6 +77,13 @@ tl_status tl_session_run_npu(const tl_session *s, tl_module *m, const tl_pipelin
 
 tl_status tl_session_run_passes(const tl_session *s, tl_module *m, const char *passes) {
   return tl_session_run(s, m, &(tl_pipeline_options){.passes = passes}, NULL);
+}
+
+tl_status tl_session_settle(const tl_session *s, tl_module *m) {
+  const tl_options *o = s->options ? s->options : &s->settings->options;
+  return o->n_input_shapes || o->n_frozen
+             ? tl_session_run_passes(s, m, "input-shapes,freeze-inputs,infer-shapes")
+             : tl_infer_module(m);
 }
 
 tl_status tl_session_raise(const tl_session *s, tl_module *m) {

@@ -52,6 +52,9 @@ tl_status tl_session_run_npu(const tl_session *s, tl_module *m, const tl_pipelin
                              tl_pipeline_report *report) TL_NODISCARD;
 /* Runs the passes of these comma-separated names, independent of the passes in the settings. */
 tl_status tl_session_run_passes(const tl_session *s, tl_module *m, const char *passes) TL_NODISCARD;
+/* Gives inputs the shapes and values of options, and infers the types of a model that no pipeline
+ * runs over. */
+tl_status tl_session_settle(const tl_session *s, tl_module *m) TL_NODISCARD;
 /* Brings a model that was read from AIR to canonical form, as ONNX output needs it. Does nothing to
  * other models. TL_UNSUPPORTED, reported, for ops without an ONNX form. */
 tl_status tl_session_raise(const tl_session *s, tl_module *m) TL_NODISCARD;

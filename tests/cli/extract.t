@@ -290,3 +290,9 @@ $ printf 'graph @g(%%x: f32[1]) -> (%%y) {\n  %%u = my::Op(%%x)\n  %%y = Neg(%%u
 ! tailor: error: --from: nothing says which type 'u' has, so it cannot be an input
 !   hint: name another value
 ? 1
+# options that name inputs of the whole model: a frozen input is a constant of the part
+$ printf 'graph @g(%%x: f32[n,3], %%f: f32[]) -> (%%y) {\n  %%a = Exp(%%x)\n  %%y = Mul(%%a, %%f)\n}\n' >f.tir; tailor extract f.tir --from a --to y --freeze f=0.5 --input-shape=x:2,3 -o - --emit=tir -q
+> graph @g(%a: f32[2,3]) -> (%y) {
+>   const %f: f32[] = 0.5
+>   %y = Mul(%a, %f) : f32[2,3]
+> }

@@ -79,3 +79,17 @@ $ tailor info two.tir --memory --input-shape='x:-1,4;z:-1,3' --dynamic-batch-siz
 >            MACs 24, weights 48 bytes, inputs 56 bytes, outputs 24 bytes, activations 24 bytes
 >   profile  5: x f32[5,4], z f32[5,3] -> y f32[5,3]
 >            MACs 60, weights 48 bytes, inputs 140 bytes, outputs 60 bytes, activations 60 bytes
+# A training step is tried like any other model: what a profile takes is what its sizes take alone.
+$ printf 'graph @s(%%x: f32[n,2], %%t: f32[n,1], %%w: f32[2,1] = [1.0, 1.0], %%lr: f32[] = 0.125) -> (%%L, %%w.out) {\n  const %%k: f32[] = 0.5\n  %%y = MatMul(%%x, %%w)\n  %%e = Sub(%%y, %%t)\n  %%sq = Mul(%%e, %%e)\n  %%L = ReduceMean(%%sq) {keepdims=0}\n  %%ge = Mul(%%e, %%k)\n  %%xt = Transpose(%%x)\n  %%gw = MatMul(%%xt, %%ge)\n  %%d = Mul(%%lr, %%gw)\n  %%w.out = Sub(%%w, %%d)\n}\n' >step.tir
+$ for s in '--dynamic-batch-size=2,4 --input-shape=x:-1,2;t:-1,1' '--input-shape=x:4,2;t:4,1'; do tailor convert step.tir -o m.air --is-distributed=true --rank-size=4 --is-loss-scale=true --loss-scale-manager=torch_amp $s 2>&1 | grep -e 'profiles [0-9]' -e '  device' | sed 's/profile 4: //; s/ (--p.*//'; done
+>   profiles 2 of 2 work, activations 42 bytes to 50 bytes
+>   device   weights 60 bytes, inputs 68 bytes, outputs 25 bytes, activations 50 bytes (any order: at least 24 bytes)
+>   device   weights 60 bytes, inputs 68 bytes, outputs 25 bytes, activations 50 bytes (any order: at least 24 bytes)
+# A file that is AIR is tried in canonical form.
+$ tailor convert m.tir -q -o open.air; for m in m.tir open.air; do tailor convert $m -o m.air --input-shape=x:-1,3,8,8 --dynamic-batch-size=1,2 --profile-report 2>&1 | grep -A1 '^  profile  2'; done
+>   profile  2: x f32[2,3,8,8] -> y f32[2,2,2,2]
+>            MACs 6.91 k, weights 216 bytes, inputs 1.5 KiB, outputs 64 bytes, activations 1.0 KiB
+>   profile  2: x f32[2,3,8,8] -> y f32[2,2,2,2]
+>            MACs 6.91 k, weights 216 bytes, inputs 1.5 KiB, outputs 64 bytes, activations 1.0 KiB
+$ printf 'graph @g(%%x: f32[n,3]) -> (%%y) {\n  %%y = my::Op(%%x)\n}\n' >own.tir; tailor convert own.tir -q -o own.air --allow-custom-ops=Op; tailor convert own.air -o m.air --input-shape=x:-1,3 --dynamic-batch-size=1,2 2>&1 | grep -e warning -e error
+> own.air: warning: profiles are recorded, but not tried: this AIR has no canonical form: npu::Op (1 node): no ONNX form is known for these operands and attributes

@@ -149,3 +149,13 @@ $ sed 's/%lr: f32\[\] = 0.125/%lr: f32[] = 0.125, %micro: i64[] = 3, %acc: f32[2
 > loss 1.258 -> 0.2159, relative to the joined batch off by 5.331e-08
 > states are the same bits on all ranks
 > initial values of 1 state: those of rank 0 on all ranks
+# Options that name inputs: a frozen rate gives what the rate as default gave above; shapes are those of one rank.
+$ sed 's/%lr: f32\[\] = 0.125/%lr: f32[]/' s.tir >rate.tir; tailor simulate-ranks rate.tir -n 2 --exact --steps 2 --dim n=4 --freeze lr=0.125 | sed -n 3,4p; tailor simulate-ranks rate.tir -n 2 --exact --steps 2 --input-shape='x:4,2;t:4,1' --freeze lr=0.125 | sed -n 3,4p
+> "w"    parameter  0.9376   0        0         identical
+> loss 1.258 -> 1.099, relative to the joined batch off by 2.369e-08
+> "w"    parameter  0.9376   0        0         identical
+> loss 1.258 -> 1.099, relative to the joined batch off by 2.369e-08
+$ tailor simulate-ranks rate.tir -n 2 --freeze rate=0.1
+! rate.tir: error: node rate: --freeze: the model has no input named 'rate' [E10016]
+!   hint: the inputs are: "x", "t", "w", "lr"
+? 1

@@ -479,6 +479,14 @@ def indices():
             'const %least = i64[4] [1, 0, 2, 1]', 'const %most = i64[4] [2, 1, 2, 2]',
             '%m = Max(%n, %least)', '%p = Min(%m, %most)', 'const %a = i64[2] [2, -1]',
             '%y = Pad(%x, %p, _, %a) {mode="edge"}'])
+    for axis, place in itertools.product((1, -2), (0, 1)):
+        lines = ['const %at = i64[2] [1, 2]', 'const %a = i64[1] [0]', 'const %b = i64[1] [2]',
+                 'const %c = i64[1] [2]', '%u = Slice(%x, %a, %b, %c)']
+        if axis == 1:
+            lines[3] = 'const %c = i64[1] [1]'
+        call = words(axis=axis)
+        yield f'scatter/cache-{axis}-{place}', graph({'x': 'f32[2,"L","H","W"]'}, lines + [
+            f'%y = TensorScatter(%x, %u{", %at" if place else ""}){call}'])
     for k in (-1, 0, 2):
         yield f'eye/{k}', graph({'x': 'f32["H","W"]'}, [f'%y = EyeLike(%x) {{k={k}}}'])
     for reduction in ('mean', 'sum', 'none'):

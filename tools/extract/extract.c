@@ -81,7 +81,7 @@ static tl_status extract(tl_cli *cli, tl_module *m, tl_output_vec *v, tl_buf *te
   tl_part p = {.cli = cli, .m = m};
   uint32_t before = tl_module_main(m)->n_nodes;
   tl_buf_init(&p.notes);
-  tl_status status = tl_infer_module(m);
+  tl_status status = tl_session_settle(&cli->session, m);
   if (status == TL_OK)
     status = cut(&p);
   if (status == TL_OK)

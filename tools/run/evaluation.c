@@ -54,14 +54,6 @@ static tl_status lower(tl_cli *cli, tl_module *m) {
   return tl_cli_run_npu(cli, m, NULL);
 }
 
-/* Gives inputs the shapes and values of options. */
-static tl_status settle_interface(const tl_session *s, tl_module *m) {
-  const tl_options *o = s->options ? s->options : &s->settings->options;
-  return o->n_input_shapes || o->n_frozen
-             ? tl_session_run_passes(s, m, "input-shapes,freeze-inputs,infer-shapes")
-             : tl_infer_module(m);
-}
-
 /* Kernels know ONNX's ops. Destroys the module after a failure. */
 static tl_status finish_load(const tl_session *s, tl_status status, tl_module **out) {
   if (status == TL_OK)
@@ -76,7 +68,7 @@ static tl_status finish_load(const tl_session *s, tl_status status, tl_module **
 static tl_status load(tl_evaluation *e, const char *path, bool npu, tl_module **out) {
   const tl_session *s = &e->cli->session;
   TL_TRY(tl_session_load(s, path, out));
-  return finish_load(s, npu ? lower(e->cli, *out) : settle_interface(s, *out), out);
+  return finish_load(s, npu ? lower(e->cli, *out) : tl_session_settle(s, *out), out);
 }
 
 tl_status tl_evaluation_load(tl_evaluation *e, const char *path, tl_module **out) {
@@ -118,7 +110,7 @@ tl_status tl_evaluation_load_other(tl_evaluation *e, const char *path, tl_module
   TL_TRY(tl_session_load(&s, path, out));
   s.options = &options;
   tl_status status = keep_own(e, *out, &options);
-  return finish_load(&s, status == TL_OK ? settle_interface(&s, *out) : status, out);
+  return finish_load(&s, status == TL_OK ? tl_session_settle(&s, *out) : status, out);
 }
 
 tl_status tl_evaluation_load_npu(tl_evaluation *e, const char *path, tl_module **out) {

@@ -11,11 +11,12 @@
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
-/* Loads the original step and finds its states. */
+/* Loads the original step and finds its states. Its batch is that of all ranks, so --input-shape
+ * does not apply: it tells the shapes of one. */
 static tl_status load_one(tl_simulation *s, const char *path) {
   TL_TRY(tl_session_load(&s->cli->session, path, &s->one.m));
   return tl_session_run_passes(&s->cli->session, s->one.m,
-                               "infer-shapes,train-detect,expand-definitions");
+                               "freeze-inputs,infer-shapes,train-detect,expand-definitions");
 }
 
 /* Loads the step and rewrites it for all ranks; the pipeline puts them side by side in one
