@@ -436,6 +436,7 @@ static tl_status read_graph(tl_air_reader *r, const tl_air_graph *graph) {
     if (r->ops.at[i].role != TL_AIR_OP)
       continue;
     TL_TRY(tl_air_connect(r, &r->ops.at[i]));
+    TL_TRY(tl_air_note_formats(r, r->ops.at[i].node));
     if (r->bodies.n)
       TL_TRY(set_bodies(r, &r->ops.at[i]));
   }

@@ -139,6 +139,9 @@ tl_status tl_air_split(tl_air_reader *r, tl_proto body) TL_NODISCARD;
 tl_status tl_air_make_node(tl_air_reader *r, tl_graph_id g, tl_air_op *op) TL_NODISCARD;
 /* Gives the node its operands and control edges, once all nodes of the graph are there. */
 tl_status tl_air_connect(tl_air_reader *r, const tl_air_op *op) TL_NODISCARD;
+/* Notes at the node that was just connected which of its tensors have a format that the IR lacks.
+ * TL_NO_MEMORY. */
+tl_status tl_air_note_formats(tl_air_reader *r, tl_node_id n) TL_NODISCARD;
 /* Finds the value that a data edge leads from; *control: a control edge, and *from its node. */
 tl_status tl_air_edge_source(tl_air_reader *r, const tl_air_op *user, tl_proto edge,
                              tl_value_id *out, bool *control, tl_node_id *from) TL_NODISCARD;

@@ -13,6 +13,7 @@
  * Tests:     tests/unit/test_definitions.c, tests/conformance/nodes.py */
 #include "passes/scopes/definitions.h"
 
+#include "ir/formats.h"
 #include "ir/infer/infer.h"
 #include "ir/ops_gen.h"
 #include "passes/edit/passes.h"
@@ -88,6 +89,7 @@ tl_status tl_expand_users_ops(tl_pass *p, tl_module *m, bool (*wants)(void *, tl
 
 tl_status tl_pass_expand_definitions(tl_pass *p, tl_module *m) {
   tl_ruleset *rules;
+  TL_TRY(tl_module_check_formats(m, "run"));
   if (m->definitions.n)
     TL_TRY(tl_scope_bodies_expand(m));
   TL_TRY(tl_expand_users_ops(p, m, NULL, NULL));
