@@ -2,12 +2,13 @@
 /* Implements commands of the user. */
 #include "tools/debug/command.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tools/cli/folder.h"
 
 enum { MOST_SAID = 1 << 20 };
 
@@ -86,17 +87,6 @@ static tl_status run(tl_cli *cli, const char *line, tl_command_result *r) {
   return TL_OK;
 }
 
-/* Removes a folder with the files in it. */
-static void remove_folder(const char *folder) {
-  DIR *d = opendir(folder);
-  for (const struct dirent *entry; d && (entry = readdir(d));)
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-      unlinkat(dirfd(d), entry->d_name, 0);
-  if (d)
-    closedir(d);
-  rmdir(folder);
-}
-
 /* Writes the module at once, whatever else the command writes. */
 static tl_status save(tl_cli *cli, tl_module *m, const char *path, tl_format format) {
   tl_session now = cli->session;
@@ -106,29 +96,21 @@ static tl_status save(tl_cli *cli, tl_module *m, const char *path, tl_format for
 
 tl_status tl_command_ask(tl_cli *cli, const char *command, tl_module *m, tl_format format,
                          tl_command_result *out) {
-  const char *base = getenv("TMPDIR");
-  tl_buf folder, path, line;
-  tl_buf_init(&folder);
+  const char *folder;
+  tl_buf path, line;
   tl_buf_init(&path);
   tl_buf_init(&line);
   tl_buf_init(&out->said);
-  tl_buf_printf(&folder, "%s/tailor-XXXXXX", base && *base ? base : "/tmp");
-  tl_status status = TL_OK;
-  if (folder.failed)
-    status = tl_fail_memory(&cli->diag, TL_NOWHERE);
-  else if (!mkdtemp(folder.p))
-    status = tl_fail(&cli->diag, TL_IO, TL_AT_FILE(folder.p), "cannot create '%s': %s", folder.p,
-                     strerror(errno));
+  tl_status status = tl_folder_make(cli, &folder);
   if (status == TL_OK) {
-    tl_buf_printf(&path, "%s/model.%s", folder.p, tl_format_name(format));
+    tl_buf_printf(&path, "%s/model.%s", folder, tl_format_name(format));
     fill_in(&line, command, path.failed ? "" : path.p);
     status = path.failed || line.failed ? tl_fail_memory(&cli->diag, TL_NOWHERE)
                                         : save(cli, m, path.p, format);
     if (status == TL_OK)
       status = run(cli, line.p, out);
-    remove_folder(folder.p);
+    tl_folder_remove(folder);
   }
-  tl_buf_release(&folder);
   tl_buf_release(&path);
   tl_buf_release(&line);
   return status;

@@ -131,29 +131,6 @@ static bool replace_results(cut *c) {
   return true;
 }
 
-static tl_status need(tl_part *p, tl_value_id v) {
-  if (p->value[v] & TL_PART_NEEDED)
-    return TL_OK;
-  p->value[v] |= TL_PART_NEEDED;
-  if (p->value[v] & TL_PART_BORDER || tl_value_get(p->m, v)->kind != TL_VALUE_RESULT)
-    return TL_OK;
-  return tl_u32_vec_push(&p->work, v) ? TL_OK : TL_NO_MEMORY;
-}
-
-/* Marks what the outputs need, back to the border. */
-static tl_status mark_needed(tl_part *p) {
-  for (uint32_t i = 0; i < p->to.n; i++)
-    TL_TRY(need(p, p->to.at[i]));
-  while (p->work.n) {
-    tl_node_id n = tl_value_producer(p->m, p->work.at[--p->work.n]);
-    if (p->node[n] & TL_PART_NEEDED)
-      continue;
-    p->node[n] |= TL_PART_NEEDED;
-    TL_TRY(tl_part_each_used(p, n, need));
-  }
-  return TL_OK;
-}
-
 static bool do_cut(cut *c) {
   tl_part *p = &c->part;
   for (uint32_t k = 0; k < c->e->n_nodes; k++)
@@ -170,7 +147,7 @@ static bool do_cut(cut *c) {
     marks[p->to.at[i]] |= TL_PART_OUTPUT;
   free(p->value);
   p->value = marks;
-  return mark_needed(p) == TL_OK && tl_part_cut(p) == TL_OK;
+  return tl_part_mark_needed(p) == TL_OK && tl_part_cut(p) == TL_OK;
 }
 
 static bool cut_nodes(tl_cli *cli, tl_module *m, const tl_recorded *r, const tl_edit *e) {

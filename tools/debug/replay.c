@@ -5,16 +5,8 @@
 #include <unistd.h>
 
 #include "support/json_writer.h"
+#include "tools/cli/folder.h"
 #include "tools/debug/reproduce.h"
-
-static const char *below(tl_cli *cli, const char *folder, const char *name) {
-  tl_buf b;
-  tl_buf_init(&b);
-  tl_buf_printf(&b, "%s/%s", folder, name);
-  const char *path = b.failed ? NULL : tl_arena_copy(&cli->settings.arena, b.p, b.n);
-  tl_buf_release(&b);
-  return path;
-}
 
 tl_status tl_reproducer_write(tl_cli *cli, const char *folder, const tl_reproducer *r,
                               bool stripped) {
@@ -52,7 +44,7 @@ tl_status tl_reproducer_write(tl_cli *cli, const char *folder, const tl_reproduc
   tl_member_z(&w, "message", r->ending.message);
   tl_json_line(&w, 0);
   tl_json_finish(&w);
-  const char *path = below(cli, folder, "reproducer.json");
+  const char *path = tl_folder_path(cli, folder, "reproducer.json");
   tl_session now = cli->session;
   now.changes = NULL;
   tl_status status = path ? tl_session_save_text(&now, path, &text)
@@ -104,7 +96,7 @@ static bool read_object(tl_cli *cli, const char *folder, const cJSON *o, tl_repr
       !pass || !message || !number_of(o, "stage", TL_N_STAGES - 1, &stage) ||
       !number_of(o, "status", 255, &status) || !number_of(o, "signal", 128, &out->ending.signal))
     return false;
-  out->input = below(cli, folder, input);
+  out->input = tl_folder_path(cli, folder, input);
   out->passes = *passes ? passes : NULL;
   out->stage = (tl_stage)stage;
   out->ending.status = (tl_status)status;
@@ -115,7 +107,7 @@ static bool read_object(tl_cli *cli, const char *folder, const cJSON *o, tl_repr
 
 tl_status tl_reproducer_read(tl_cli *cli, const char *folder, tl_reproducer *out) {
   tl_file *f;
-  const char *path = below(cli, folder, "reproducer.json");
+  const char *path = tl_folder_path(cli, folder, "reproducer.json");
   *out = (tl_reproducer){.input = NULL};
   if (!path)
     return tl_fail_memory(&cli->diag, TL_NOWHERE);

@@ -9,6 +9,7 @@
 
 #include "ir/tensor_expr.h"
 #include "ir/text/print.h"
+#include "tools/cli/folder.h"
 #include "tools/convert/pipeline.h"
 #include "tools/debug/child.h"
 
@@ -140,16 +141,6 @@ bool tl_same_ending(const tl_ending *a, const tl_ending *b) {
 
 /* ---- writing the folder ---------------------------------------------------------------------- */
 
-/* Returns "folder/name" in the arena of the settings; NULL if memory is out. */
-static const char *below(tl_cli *cli, const char *folder, const char *name) {
-  tl_buf b;
-  tl_buf_init(&b);
-  tl_buf_printf(&b, "%s/%s", folder, name);
-  const char *path = b.failed ? NULL : tl_arena_copy(&cli->settings.arena, b.p, b.n);
-  tl_buf_release(&b);
-  return path;
-}
-
 /* Writes a text at once, since it is tried before the command ends. */
 static tl_status write_now(tl_cli *cli, const char *path, tl_sv text) {
   tl_session now = cli->session;
@@ -181,7 +172,7 @@ static const char *copy_file(tl_cli *cli, const char *folder, const char *path, 
   char name[160];
   const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
   snprintf(name, sizeof name, "%u-%s", number, base);
-  const char *to = below(cli, folder, name);
+  const char *to = tl_folder_path(cli, folder, name);
   if (!to || tl_file_open(&cli->diag, path, TL_FILE_READ, &f) != TL_OK)
     return NULL;
   tl_status status = write_now(cli, to, (tl_sv){(const char *)f->data, (size_t)f->size});
@@ -297,7 +288,7 @@ tl_status tl_reproduce(tl_cli *cli) {
   if (cli->outputs.n && tl_format_of_path(cli->outputs.at[0], &format) && !tl_format_is_npu(format))
     r.stage = tl_cli_canonical_stage(cli);
   TL_TRY(tl_make_folder(&cli->diag, folder));
-  r.input = below(cli, folder, "input.tir");
+  r.input = tl_folder_path(cli, folder, "input.tir");
   if (!r.input)
     return tl_fail_memory(&cli->diag, TL_NOWHERE);
   tl_status status = tl_run_apart(cli, cli->word, NULL, r.stage, &r.ending);

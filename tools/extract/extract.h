@@ -46,6 +46,10 @@ tl_status tl_part_names(tl_part *p) TL_NODISCARD;
  * TL_INVALID_ARGUMENT. TL_NO_MEMORY. */
 tl_status tl_part_walk(tl_part *p) TL_NODISCARD;
 
+/* Marks what the outputs `to` need, back to the values that are marked as border. TL_NO_MEMORY,
+ * reported. */
+tl_status tl_part_mark_needed(tl_part *p) TL_NODISCARD;
+
 /* Reduces the module to the part. Of training states, gradients and control edges stay those that
  * lie within it; a warning counts the others. After a failure, TL_NO_MEMORY, the module is only
  * good for destruction. */

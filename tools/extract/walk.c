@@ -89,7 +89,7 @@ static tl_status need(tl_part *p, tl_value_id v) {
   return tl_u32_vec_push(&p->work, v) ? TL_OK : no_memory(p);
 }
 
-static tl_status mark_needed(tl_part *p) {
+tl_status tl_part_mark_needed(tl_part *p) {
   for (uint32_t i = 0; i < p->to.n; i++)
     TL_TRY(need(p, p->to.at[i]));
   while (p->work.n) {
@@ -207,7 +207,7 @@ tl_status tl_part_walk(tl_part *p) {
   if (!tl_cli_has(p->cli, TL_OPTION_EXTRACT_TO))
     TL_TRY(take_outputs(p));
   TL_TRY(check_outputs(p));
-  TL_TRY(mark_needed(p));
+  TL_TRY(tl_part_mark_needed(p));
   TL_TRY(check_border(p));
   return note_round(p);
 }

@@ -3,7 +3,6 @@
  * split at blanks. */
 #include "tools/run/runner.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
@@ -11,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/cli/folder.h"
 #include "tools/run/data_folder.h"
 #include "tools/run/value_files.h"
 
@@ -33,51 +33,24 @@ static tl_location at_runner(const runner *r) {
 
 /* ---- the folder ----------------------------------------------------------------------------- */
 
-/* Returns "folder/name", or NULL if memory is out. */
-static const char *below(runner *r, const char *folder, const char *name) {
-  tl_buf b;
-  tl_buf_init(&b);
-  tl_buf_printf(&b, "%s/%s", folder, name);
-  const char *path = b.failed ? NULL : tl_arena_copy(&r->e->cli->settings.arena, b.p, b.n);
-  tl_buf_release(&b);
-  return path;
-}
-
-/* Creates the temporary folder and its folder of outputs. mkdtemp chooses a name that no other
- * process has, and lets only this user enter. */
+/* Creates the temporary folder and its folder of outputs. */
 static tl_status make_folder(runner *r) {
-  const char *base = getenv("TMPDIR");
-  char *path = (char *)(uintptr_t)below(r, base && *base ? base : "/tmp", "tailor-XXXXXX");
-  if (!path)
-    return tl_fail_memory(&r->e->cli->diag, TL_NOWHERE);
-  if (!mkdtemp(path))
-    return tl_fail(&r->e->cli->diag, TL_IO, TL_AT_FILE(path), "cannot create '%s': %s", path,
-                   strerror(errno));
-  r->folder = path;
-  r->inputs = below(r, path, "inputs");
-  r->outputs = below(r, path, "outputs");
-  return r->inputs && r->outputs ? tl_make_folder(&r->e->cli->diag, r->outputs)
-                                 : tl_fail_memory(&r->e->cli->diag, TL_NOWHERE);
+  tl_cli *cli = r->e->cli;
+  TL_TRY(tl_folder_make(cli, &r->folder));
+  r->inputs = tl_folder_path(cli, r->folder, "inputs");
+  r->outputs = tl_folder_path(cli, r->folder, "outputs");
+  return r->inputs && r->outputs ? tl_make_folder(&cli->diag, r->outputs)
+                                 : tl_fail_memory(&cli->diag, TL_NOWHERE);
 }
 
-/* Removes a folder that holds only files; runners have no reason to make folders. */
-static void remove_files(const char *folder) {
-  DIR *d = opendir(folder);
-  for (const struct dirent *entry; d && (entry = readdir(d));)
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-      unlinkat(dirfd(d), entry->d_name, 0);
-  if (d)
-    closedir(d);
-  rmdir(folder);
-}
-
+/* Runners have no reason to make folders. */
 static void remove_folder(const runner *r) {
   if (r->inputs)
-    remove_files(r->inputs);
+    tl_folder_remove(r->inputs);
   if (r->outputs)
-    remove_files(r->outputs);
+    tl_folder_remove(r->outputs);
   if (r->folder)
-    remove_files(r->folder);
+    tl_folder_remove(r->folder);
 }
 
 /* ---- the process ---------------------------------------------------------------------------- */
@@ -179,7 +152,7 @@ static tl_status prepare_model(runner *r, const char *path, tl_module *m) {
   r->model = path;
   if (tl_sv_ends_with(tl_sv_from(path), ".onnx") && !o->n_input_shapes && !o->n_frozen)
     return TL_OK;
-  r->model = below(r, r->folder, "model.onnx");
+  r->model = tl_folder_path(r->e->cli, r->folder, "model.onnx");
   tl_session now = r->e->cli->session; /* the runner wants it now */
   now.changes = NULL;
   return r->model ? tl_session_save(&now, m, &(tl_destination){r->model, TL_FORMAT_ONNX, NULL})
