@@ -59,9 +59,9 @@ $ printf 'node {\n  name: "x"\n  op: "Placeholder"\n}\n' >m.pbtxt; tailor info m
 ! m.pbtxt: error: this is a TensorFlow graph (GraphDef)
 !   hint: convert it: python -m tf2onnx.convert --graphdef FILE --inputs NAME:0 --outputs NAME:0 --output model.onnx; 'atc --framework=3' reads it without Tailor
 ? 2
-$ printf 'ir_version: 8\ngraph {\n  name: "g"\n}\n' >m.txt; tailor info m.txt
-! m.txt: error: this is protobuf text
-!   hint: write it as binary, in Python: onnx.save(google.protobuf.text_format.Parse(open(FILE).read(), onnx.ModelProto()), 'model.onnx')
+$ printf 'ir_version: 8\ngraph {\n  name: "g"\n  node { op_type: "Relu" name: "r" input: "x" output: "y" }\n}\n' >m.txt; tailor info m.txt
+! m.txt:4: error: node r: the op type 'Relu' does not begin with 'ge:'
+!   hint: of ONNX as text only the dumps of GE are read; 'protoc --encode=onnx.ModelProto' makes an .onnx file of others
 ? 2
 $ printf '<\n  ir_version: 8,\n  opset_import: ["" : 21]\n>\nagraph (float[N] x) => (float[N] y) { y = Relu(x) }\n' >m.onnx; tailor info m.onnx
 ! m.onnx: error: this is a model in ONNX's textual syntax
