@@ -27,8 +27,6 @@ SCRIPTS = {
         'gradient ops of ONNX Runtime and their NPU forms against finite differences; AIR'),
     'hostile': ('tests/hostile/run.py', 'asan',
         'malformed and malicious inputs, sanitized'),
-    'open_sizes': ('tests/conformance/open_sizes.py', 'gcc',
-        'ops whose sizes are open: AIR, and equal to their NPU form at three sizes'),
     'origins': ('tests/air/origins.py', 'gcc',
         'each node of AIR says which nodes of the model it comes from, and explain finds '
         'it'),

@@ -186,6 +186,12 @@ class Tests:
         """random training steps: scaled against unscaled, ranks against one"""
         return counted([PYTHON, 'tests/hunt/train.py', '--n', '300', '--tailor', self.tool('gcc')])
 
+    def open_sizes(self):
+        """ops whose sizes are open: AIR, equal to their NPU form at three sizes; every third
+        (--full: all)"""
+        return counted([PYTHON, 'tests/conformance/open_sizes.py', '--tailor', self.tool('gcc'),
+                        *([] if self.args.full else ['--sample', '3'])])
+
     def user_ops(self):
         """ops that rule files define, in every output; rule files with mistakes, sanitized"""
         return counted([PYTHON, 'tests/rules/user_ops.py', '--tailor', self.tool('asan'),
