@@ -485,7 +485,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument('--only', help=f'comma-separated groups or kinds. {groups.listed()}')
     p.add_argument('--quick', action='store_true', help='what `make check` runs')
-    p.add_argument('--fuzz-seconds', type=int, default=60)
+    p.add_argument('--fuzz-seconds', type=int, default=30)
     p.add_argument('--build', default='build-test')
     p.add_argument('--full', action='store_true', help='all of what is otherwise sampled')
     args = p.parse_args()
