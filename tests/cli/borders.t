@@ -5,6 +5,15 @@ $ tailor convert m.tir -o m.air --summary=none
 ! m.tir: warning: input 'r' is a sequence: the NPU takes i64[?,n], its elements, which must have one shape, stacked along a new first dim [W_PLAIN_INPUT]
 ! m.tir: warning: input 'o' is optional: the NPU takes f32[3], which must be given [W_PLAIN_INPUT]
 ! m.tir: warning: output 's' is a sequence: the NPU gives one tensor, the elements stacked along a new first dim [W_PLAIN_OUTPUT]
+# info has them as the model does
+$ tailor info m.tir -q | grep put
+> input    q: seq(f32[2])
+> input    r: seq(i64[n])
+> input    o: optional(f32[3])
+> input    i: i64[]
+> output   s: seq(f32[2])
+> output   n: i64[]
+> output   p: f32[3]
 # one output for each element where their number is known, of shapes of their own
 $ printf 'graph @g(%%x: f32[4], %%y: f32[2,4]) -> (%%s, %%z) {\n  %%s = SequenceConstruct(%%x, %%y, %%x)\n  %%z = ai.onnx.ml::ZipMap(%%y) {classlabels_strings=["a", "b", "c", "d"]} : seq(map(str,f32[]))\n}\n' >outputs.tir
 $ tailor convert outputs.tir -o m.air --summary=none; tailor opt m.air -o - | grep "^graph"
@@ -29,6 +38,12 @@ $ printf 'graph @g(%%x: f32[3,4], %%s: f32[], %%z: u4[]) -> (%%y, %%i) {\n  %%y 
 $ tailor convert nibbles.tir -o m.air --summary=none
 ! nibbles.tir: warning: input 'z' is u4: the NPU takes u8, a byte for each number [W_NIBBLES]
 ! nibbles.tir: warning: output 'y' is u4: the NPU gives u8, a byte for each number [W_NIBBLES]
+$ tailor info nibbles.tir -q | grep -E '^(in|out)put'
+> input    x: f32[3,4]
+> input    s: f32[]
+> input    z: u4[]
+> output   y: u4[3,4]
+> output   i: i32[3,4]
 $ printf 'graph @g(%%x: i8[4]) -> (%%y) {\n  %%y = Cast(%%x) {to=22}\n}\n' >narrow.tir; tailor convert narrow.tir -o m.air --summary=none 2>&1 | grep error
 > narrow.tir: error: node Cast->y: Cast has no kernel for x i8, y i4 on Ascend910B [P0205]
 # both forms compute the same

@@ -48,6 +48,8 @@ BOUND = 16  # times the difference of the twins
 RTOL, ATOL = '1e-4', '1e-5'
 GENERATED = ['bert_tiny', 'gpt2_tiny', 'llama_1k']
 ENDLESS = 'it does not end'
+# elements of more than one shape: a warning says that the NPU form of the input takes those of one
+RAGGED = 'the elements of the sequence that was given cannot be stacked'
 Case = collections.namedtuple('Case', 'name path done options new data')
 
 
@@ -136,7 +138,7 @@ class Hunt:
         """Whether a command of ours came to a result; else says what became of it."""
         if code == 0:
             return True
-        if code == 1 and 'value' in err:  # the data beside a model does not fit its inputs
+        if code == 1 and ('value' in err or RAGGED in err):  # data that does not fit the inputs
             self.not_run += 1
         elif code in (2, 3):
             words = (err.split('error: ')[-1] if 'error: ' in err else err).split('\n')[0]

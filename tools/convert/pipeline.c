@@ -53,6 +53,30 @@ tl_status tl_cli_run(tl_cli *cli, tl_module *m, tl_stage stage, tl_pipeline_repo
   return tl_session_run(&cli->session, m, &p, report);
 }
 
+/* A second hook behind that of the command. */
+typedef struct observed {
+  tl_cli *cli;
+  tl_pass_hook hook;
+  void *user;
+} observed;
+
+static tl_status on_observed_pass(void *user, tl_module *m, const tl_pass_event *e) {
+  const observed *o = user;
+  TL_TRY(on_pass(o->cli, m, e));
+  return o->hook(o->user, m, e);
+}
+
+tl_status tl_cli_run_observed(tl_cli *cli, tl_module *m, tl_stage stage, tl_pass_hook hook,
+                              void *user) {
+  observed o = {cli, hook, user};
+  TL_TRY(tl_watch_begin(cli, m));
+  tl_step_record_clear(&cli->steps);
+  tl_pipeline_options p = pipeline(cli, stage);
+  p.hook = on_observed_pass;
+  p.hook_user = &o;
+  return tl_session_run(&cli->session, m, &p, NULL);
+}
+
 tl_status tl_cli_run_npu(tl_cli *cli, tl_module *m, tl_pipeline_report *report) {
   TL_TRY(tl_watch_begin(cli, m));
   tl_step_record_clear(&cli->steps);

@@ -4,6 +4,7 @@
 
 #include "ir/options/custom_ops.h"
 #include "ir/verify/stage.h"
+#include "passes/edit/passes.h"
 #include "support/json_writer.h"
 #include "support/measure.h"
 #include "tools/convert/pipeline.h"
@@ -35,9 +36,20 @@ typedef struct dtype_count {
   uint64_t bytes;
 } dtype_count;
 
+/* An input or output of the model. */
+typedef struct border_value {
+  tl_sv name; /* of the module */
+  tl_type_id type;
+} border_value;
+
+TL_VEC(border_vec, border_value);
+
 /* Facts about a model, collected before and after clean-up. */
 typedef struct model_info {
   const tl_module *module;
+  border_vec inputs; /* of the model: what is no tensor is none here */
+  border_vec outputs;
+  bool noted; /* these are filled */
   uint32_t nodes;
   uint32_t bodies;
   op_count_vec ops;
@@ -173,11 +185,11 @@ void tl_info_add_name(tl_buf *out, tl_sv name) {
   tl_buf_add_sv(out, name);
 }
 
-static void add_value(tl_buf *out, const tl_module *m, const char *what, tl_value_id v) {
+static void add_value(tl_buf *out, const tl_module *m, const char *what, const border_value *v) {
   tl_buf_printf(out, "%-9s", what);
-  tl_info_add_name(out, tl_value_name(m, v));
+  tl_info_add_name(out, v->name);
   tl_buf_add_z(out, ": ");
-  tl_type_print(m, tl_value_type(m, v), out);
+  tl_type_print(m, v->type, out);
   tl_buf_add_char(out, '\n');
 }
 
@@ -234,7 +246,6 @@ static void add_versions(tl_buf *out, const tl_module *m) {
 /* Adds all facts for people: interface, weights, ops, and what the NPU lacks. */
 static void add_text(tl_buf *out, const char *path, const model_info *info) {
   const tl_module *m = info->module;
-  const tl_graph *g = tl_module_main(m);
   tl_buf_printf(out, "model    %s\n", path);
   if (m->producer_name) {
     tl_buf_add_z(out, "producer ");
@@ -242,10 +253,10 @@ static void add_text(tl_buf *out, const char *path, const model_info *info) {
     tl_buf_add_char(out, '\n');
   }
   add_versions(out, m);
-  for (uint32_t i = 0; i < g->inputs.n; i++)
-    add_value(out, m, "input", g->inputs.at[i]);
-  for (uint32_t i = 0; i < tl_graph_n_outputs(m, g); i++)
-    add_value(out, m, "output", tl_graph_output(m, g, i));
+  for (uint32_t i = 0; i < info->inputs.n; i++)
+    add_value(out, m, "input", &info->inputs.at[i]);
+  for (uint32_t i = 0; i < info->outputs.n; i++)
+    add_value(out, m, "output", &info->outputs.at[i]);
   tl_buf_printf(out, "weights  %llu constants, ", (unsigned long long)info->all_weights.constants);
   tl_add_bytes(out, info->all_weights.bytes);
   if (info->files)
@@ -323,30 +334,29 @@ static void json_tensor(tl_json_writer *w, const tl_module *m, const tl_type *t)
 }
 
 /* Adds one input or output. */
-static void json_value(tl_json_writer *w, const tl_module *m, tl_value_id v) {
+static void json_value(tl_json_writer *w, const tl_module *m, const border_value *v) {
   tl_buf type;
   tl_buf_init(&type);
-  tl_type_print(m, tl_value_type(m, v), &type);
+  tl_type_print(m, v->type, &type);
   tl_put_object(w);
-  tl_member_sv(w, "name", tl_value_name(m, v));
+  tl_member_sv(w, "name", v->name);
   tl_member_sv(w, "type", tl_buf_view(&type));
-  json_tensor(w, m, tl_type_get(m, tl_value_type(m, v)));
+  json_tensor(w, m, tl_type_get(m, v->type));
   tl_put_end(w);
   tl_buf_release(&type);
 }
 
 /* Adds the inputs and outputs of the main graph. */
-static void json_interface(tl_json_writer *w, const tl_module *m) {
-  const tl_graph *g = tl_module_main(m);
+static void json_interface(tl_json_writer *w, const model_info *info) {
   tl_put_key(w, "inputs");
   tl_put_array(w);
-  for (uint32_t i = 0; i < g->inputs.n; i++)
-    json_value(w, m, g->inputs.at[i]);
+  for (uint32_t i = 0; i < info->inputs.n; i++)
+    json_value(w, info->module, &info->inputs.at[i]);
   tl_put_end(w);
   tl_put_key(w, "outputs");
   tl_put_array(w);
-  for (uint32_t i = 0; i < tl_graph_n_outputs(m, g); i++)
-    json_value(w, m, tl_graph_output(m, g, i));
+  for (uint32_t i = 0; i < info->outputs.n; i++)
+    json_value(w, info->module, &info->outputs.at[i]);
   tl_put_end(w);
 }
 
@@ -383,7 +393,7 @@ static void add_json(tl_buf *out, const char *path, const model_info *info) {
   tl_put_i64(w, m->ir_version);
   tl_put_key(w, "opset");
   tl_put_i64(w, m->source_opset);
-  json_interface(w, m);
+  json_interface(w, info);
   json_weights(w, info);
   tl_member_u64(w, "nodes", info->nodes);
   tl_member_u64(w, "bodies", info->bodies);
@@ -400,6 +410,54 @@ static uint32_t count_bodies(const tl_module *m) {
   return n;
 }
 
+static bool add_border(border_vec *to, const tl_module *m, tl_value_id v) {
+  return border_vec_push(to, (border_value){tl_value_name(m, v), tl_value_type(m, v)});
+}
+
+/* Notes the inputs and outputs. */
+static tl_status note_interface(tl_module *m, model_info *info) {
+  const tl_graph *g = tl_module_main(m);
+  bool ok = true;
+  info->noted = true;
+  for (uint32_t i = 0; ok && i < g->inputs.n; i++)
+    ok = add_border(&info->inputs, m, g->inputs.at[i]);
+  for (uint32_t i = 0; ok && i < tl_graph_n_outputs(m, g); i++)
+    ok = add_border(&info->outputs, m, tl_graph_output(m, g, i));
+  return ok ? TL_OK : tl_no_memory(m);
+}
+
+/* Notes them before the first pass that turns what is no tensor into tensors. */
+static tl_status before_pass(void *user, tl_module *m, const tl_pass_event *e) {
+  model_info *info = user;
+  bool first = !e->after && e->row->fn == tl_pass_plain_inputs && !info->noted;
+  return first ? note_interface(m, info) : TL_OK;
+}
+
+/* Takes what later passes know about the shape of a value that stayed a tensor of its dtype. */
+static void sharpen(border_vec *to, const tl_module *m, tl_value_id v) {
+  const tl_type *now = tl_type_get(m, tl_value_type(m, v));
+  for (uint32_t i = 0; i < to->n; i++) {
+    const tl_type *then = tl_type_get(m, to->at[i].type);
+    if (tl_sv_eq(to->at[i].name, tl_value_name(m, v)) && then->kind == TL_KIND_TENSOR &&
+        now->kind == TL_KIND_TENSOR && then->dtype == now->dtype)
+      to->at[i].type = tl_value_type(m, v);
+  }
+}
+
+/* Runs clean-up and selection. The interface is that of the model, with the types that clean-up
+ * infers: sequences and what else the NPU form does not have are named as the model has them. */
+static tl_status run_passes(tl_cli *cli, tl_module *m, model_info *info) {
+  const tl_graph *g = tl_module_main(m);
+  TL_TRY(tl_cli_run_observed(cli, m, TL_STAGE_SELECT, before_pass, info));
+  if (!info->noted)
+    return note_interface(m, info);
+  for (uint32_t i = 0; i < g->inputs.n; i++)
+    sharpen(&info->inputs, m, g->inputs.at[i]);
+  for (uint32_t i = 0; i < tl_graph_n_outputs(m, g); i++)
+    sharpen(&info->outputs, m, tl_graph_output(m, g, i));
+  return TL_OK;
+}
+
 /* Collects facts of the model as it is, then runs clean-up and selection for what the NPU lacks.
  * Ops are counted before the passes change them. */
 static tl_status gather(tl_cli *cli, tl_module *m, model_info *info) {
@@ -411,7 +469,7 @@ static tl_status gather(tl_cli *cli, tl_module *m, model_info *info) {
   count_dtypes(m, info->weights);
   bool ok = count_ops(m, NULL, &info->ops);
   if (ok)
-    TL_TRY(tl_cli_run(cli, m, TL_STAGE_SELECT, NULL));
+    TL_TRY(run_passes(cli, m, info));
   if (!ok || !count_ops(m, &cli->settings.options, &info->unmapped) ||
       !count_types(m, &info->types))
     return tl_fail_memory(&cli->diag, TL_NOWHERE);
@@ -446,6 +504,8 @@ tl_status tl_command_info(tl_cli *cli) {
   if (status == TL_OK)
     status = show(cli, info);
   if (info) {
+    border_vec_release(&info->inputs);
+    border_vec_release(&info->outputs);
     op_count_vec_release(&info->ops);
     op_count_vec_release(&info->unmapped);
     type_count_vec_release(&info->types);
