@@ -12,6 +12,7 @@
  * Tests:     tests/golden/plain-inputs/ */
 #include "ir/infer/infer.h"
 #include "ir/ops_gen.h"
+#include "passes/cleanup/map_keys.h"
 #include "passes/edit/maker.h"
 #include "passes/edit/passes.h"
 
@@ -144,19 +145,6 @@ static tl_status make_dense(border *b) {
   return tell(b, "sparse", "with the zeros");
 }
 
-/* Appends the keys of a map, at most eight of them. */
-static void print_keys(const tl_module *m, const tl_attr *a, tl_buf *out) {
-  enum { MOST = 8 };
-  for (uint32_t i = 0; i < a->count && i < MOST; i++) {
-    tl_buf_add_z(out, i ? ", " : " ");
-    if (a->kind == TL_ATTR_STRINGS)
-      tl_buf_add_quoted(out, tl_sym(m, a->u.ids[i]));
-    else
-      tl_buf_printf(out, "%lld", (long long)a->u.is[i]);
-  }
-  tl_buf_add_z(out, a->count > MOST ? " ..." : "");
-}
-
 /* Returns the keys that a DictVectorizer asks for, or NULL. */
 static const tl_attr *keys_of(const tl_module *m, tl_node_id n) {
   const tl_attr *strings = tl_node_attr(m, n, TL_SYM_string_vocabulary);
@@ -188,7 +176,7 @@ static tl_status make_row(border *b) {
   tl_buf how;
   tl_buf_init(&how);
   tl_buf_add_z(&how, "the values of the keys");
-  print_keys(b->m, keys, &how);
+  tl_map_keys_print(b->m, keys, &how);
   tl_buf_add_z(&how, ", 0 where there is none");
   tl_status status = how.failed || !type ? tl_no_memory(b->m) : TL_OK;
   if (status == TL_OK)

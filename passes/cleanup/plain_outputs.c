@@ -10,6 +10,7 @@
  * Cost:      O(outputs and the nodes that make their sequences).
  * Tests:     tests/golden/plain-outputs/ */
 #include "ir/ops_gen.h"
+#include "passes/cleanup/map_keys.h"
 #include "passes/edit/maker.h"
 #include "passes/edit/passes.h"
 #include "passes/edit/rows.h"
@@ -79,19 +80,6 @@ static void tell(const border *b, tl_sv name, const char *what, const char *give
                "output '%.*s' is %s: the NPU gives %s", TL_SV_ARG(name), what, gives);
 }
 
-/* Appends the keys of the maps, at most eight of them. */
-static void print_keys(const tl_module *m, const tl_attr *a, tl_buf *out) {
-  enum { MOST = 8 };
-  for (uint32_t i = 0; i < a->count && i < MOST; i++) {
-    tl_buf_add_z(out, i ? ", " : " ");
-    if (a->kind == TL_ATTR_STRINGS)
-      tl_buf_add_quoted(out, tl_sym(m, a->u.ids[i]));
-    else
-      tl_buf_printf(out, "%lld", (long long)a->u.is[i]);
-  }
-  tl_buf_add_z(out, a->count > MOST ? " ..." : "");
-}
-
 /* ---- the forms ------------------------------------------------------------------------------- */
 
 /* Lets `made` take over the name of an output. */
@@ -117,7 +105,7 @@ static tl_status unzip(border *b, tl_value_id v, tl_node_id zip) {
     return add(b, v);
   tl_buf_init(&text);
   tl_buf_add_z(&text, "the tensor of their values, a row for each map, in the order of the keys");
-  print_keys(b->m, keys, &text);
+  tl_map_keys_print(b->m, keys, &text);
   if (!text.failed)
     tell(b, tl_value_name(b->m, v), "a list of maps", text.p);
   tl_status status = text.failed ? tl_no_memory(b->m) : TL_OK;

@@ -27,6 +27,19 @@ tl_status tl_pinned_find(tl_pass *p, const tl_module *m, tl_pinned *out) {
   return TL_OK;
 }
 
+tl_status tl_visit_nodes(tl_pass *p, tl_module *m, tl_node_visit visit) {
+  tl_pinned pinned;
+  TL_TRY(tl_pinned_find(p, m, &pinned));
+  for (uint32_t id = 1; id <= m->graphs.n; id++) {
+    const tl_graph *g = tl_graph_get(m, id);
+    if (g->erased)
+      continue;
+    TL_FOR_NODES(m, g, n)
+      TL_TRY(visit(p, m, n, &pinned));
+  }
+  return TL_OK;
+}
+
 /* A control edge to a node at or before `place` would point backwards after the move. */
 bool tl_node_leads_before(const tl_module *m, tl_node_id n, tl_node_id place) {
   const tl_control *e;

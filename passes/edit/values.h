@@ -22,6 +22,12 @@ static inline bool tl_is_pinned(const tl_pinned *pinned, tl_value_id v) {
   return v < pinned->n && pinned->at[v];
 }
 
+/* Handles one node; may erase it, and may make nodes and graphs. */
+typedef tl_status (*tl_node_visit)(tl_pass *p, tl_module *m, tl_node_id n, const tl_pinned *pinned);
+/* Calls `visit` for every node, outer graphs before the bodies in them; bodies that are made
+ * meanwhile follow. Stops at the first failure. O(nodes). */
+tl_status tl_visit_nodes(tl_pass *p, tl_module *m, tl_node_visit visit) TL_NODISCARD;
+
 /* Moves the training roles of `from` to `to`: next value of a state, gradient or its indices, loss.
  * O(states + gradients). */
 void tl_value_move_roles(tl_module *m, tl_value_id from, tl_value_id to);

@@ -374,16 +374,7 @@ static tl_status visit(tl_pass *p, tl_module *m, tl_node_id n, const tl_pinned *
 }
 
 tl_status tl_pass_loops_to_recurrent(tl_pass *p, tl_module *m) {
-  tl_pinned pinned;
   if (m->graphs.n == 1 || p->options->numerics == TL_NUMERICS_EXACT)
     return TL_OK;
-  TL_TRY(tl_pinned_find(p, m, &pinned));
-  for (uint32_t id = 1; id <= m->graphs.n; id++) {
-    const tl_graph *g = tl_graph_get(m, id);
-    if (g->erased)
-      continue;
-    TL_FOR_NODES(m, g, n)
-      TL_TRY(visit(p, m, n, &pinned));
-  }
-  return TL_OK;
+  return tl_visit_nodes(p, m, visit);
 }

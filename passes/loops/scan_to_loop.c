@@ -259,7 +259,7 @@ static tl_status replace(scan *s) {
 
 static tl_status visit(tl_pass *p, tl_module *m, tl_node_id n, const tl_pinned *pinned) {
   scan s = {.p = p, .m = m, .n = n};
-  if (!is_plain(&s, pinned) || !tl_pass_may_rewrite(p))
+  if (tl_node_get(m, n)->op != TL_OP_Scan || !is_plain(&s, pinned) || !tl_pass_may_rewrite(p))
     return TL_OK;
   tl_arena_mark mark = tl_arena_save(p->scratch);
   s.k = tl_maker_before(m, n);
@@ -271,17 +271,8 @@ static tl_status visit(tl_pass *p, tl_module *m, tl_node_id n, const tl_pinned *
 /* Visits outer Scans first: bodies of inner ones are copied with them, and the copies are visited
  * later. */
 tl_status tl_pass_scan_to_loop(tl_pass *p, tl_module *m) {
-  tl_pinned pinned;
   if (m->graphs.n == 1)
     return TL_OK;
-  TL_TRY(tl_pinned_find(p, m, &pinned));
-  for (uint32_t id = 1; id <= m->graphs.n; id++) {
-    const tl_graph *g = tl_graph_get(m, id);
-    if (g->erased)
-      continue;
-    TL_FOR_NODES(m, g, n)
-      if (tl_node_get(m, n)->op == TL_OP_Scan)
-        TL_TRY(visit(p, m, n, &pinned));
-  }
+  TL_TRY(tl_visit_nodes(p, m, visit));
   return p->changed ? tl_infer_module(m) : TL_OK;
 }

@@ -260,15 +260,4 @@ static tl_status visit(tl_pass *p, tl_module *m, tl_node_id n, const tl_pinned *
   return status;
 }
 
-tl_status tl_pass_tree_steps(tl_pass *p, tl_module *m) {
-  tl_pinned pinned;
-  TL_TRY(tl_pinned_find(p, m, &pinned));
-  for (uint32_t id = 1; id <= m->graphs.n; id++) {
-    const tl_graph *g = tl_graph_get(m, id);
-    if (g->erased)
-      continue;
-    TL_FOR_NODES(m, g, n)
-      TL_TRY(visit(p, m, n, &pinned));
-  }
-  return TL_OK;
-}
+tl_status tl_pass_tree_steps(tl_pass *p, tl_module *m) { return tl_visit_nodes(p, m, visit); }
