@@ -35,12 +35,10 @@ def shell(argv, **more):
 def counted(argv, **more):
     """Runs a test program and reads its closing line."""
     p = shell(argv, **more)
-    found = SUMMARY.findall(p.stdout)
-    if not found:
+    if not (found := SUMMARY.findall(p.stdout)):
         return p.stdout[-4000:] + f'\nno closing line; exit {p.returncode}', (0, 1, 0)
     passed, failed, skipped = (int(n or 0) for n in found[-1])
-    if p.returncode and not failed:
-        failed = 1
+    failed = failed or int(bool(p.returncode))
     return p.stdout, (passed, failed, skipped)
 
 
@@ -112,8 +110,8 @@ class Tests:
     def sessions(self):
         """sessions of documents, word for word"""
         models = os.path.join(self.build, 'demo-models')
-        p = shell([PYTHON, 'bench/make_models.py', models, 'bert_tiny', 'mobilenet_v2'])
-        if p.returncode:
+        if (p := shell([PYTHON, 'bench/make_models.py', models, 'bert_tiny',
+                        'mobilenet_v2'])).returncode:
             return p.stdout, (0, 1, 0)
         p = shell([PYTHON, 'tests/train/artifacts.py', '--write', models])
         if p.returncode:
@@ -191,6 +189,12 @@ class Tests:
         (--full: all)"""
         return counted([PYTHON, 'tests/conformance/open_sizes.py', '--tailor', self.tool('gcc'),
                         *([] if self.args.full else ['--sample', '3'])])
+
+    def ge_shapes(self):
+        """shapes and formats of AIR files by GE's shape rules, a second time; every twelfth
+        (--full: all)"""
+        return counted([PYTHON, 'tests/oracle/ge_shapes.py', '--tailor', self.tool('gcc'),
+                        '--every', '1' if self.args.full else '12'])
 
     def user_ops(self):
         """ops that rule files define, in every output; rule files with mistakes, sanitized"""
