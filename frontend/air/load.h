@@ -21,6 +21,10 @@ tl_status tl_air_load(tl_diag *d, const char *path, tl_file_mode mode,
 tl_status tl_air_load_bytes(tl_diag *d, const char *name, const void *bytes, size_t n,
                             tl_module **out) TL_NODISCARD;
 
+/* Returns the text that the file a module was loaded from records for the device compiler under a
+ * key; "" if it has none. The module owns it. O(entries). */
+tl_sv tl_air_recorded(const tl_module *m, const char *key);
+
 /* Returns true for bytes that begin as a ModelDef with a graph does and a ModelProto of ONNX does
  * not: such a file has its first graph in field 7 and no ir_version in field 1. Looks at the first
  * fields only. */

@@ -117,6 +117,22 @@ static tl_status read_metadata(tl_air_reader *r) {
   return TL_OK;
 }
 
+tl_sv tl_air_recorded(const tl_module *m, const char *key) {
+  static const char prefix[] = TL_AIR_METADATA;
+  const size_t n = sizeof prefix - 1;
+  const tl_extra *x = &m->extras.at[m->extra];
+  for (uint32_t i = 0; i < x->n_metadata; i++) {
+    tl_sv name = tl_sym(m, x->metadata[i].key), value = tl_sym(m, x->metadata[i].value);
+    const unsigned char *bytes = (const unsigned char *)value.p;
+    tl_sv text;
+    if (name.n > n && memcmp(name.p, prefix, n) == 0 &&
+        tl_sv_is((tl_sv){name.p + n, name.n - n}, key) &&
+        tl_air_string((tl_proto){bytes, bytes + value.n}, &text))
+      return text;
+  }
+  return (tl_sv){"", 0};
+}
+
 /* ---- driver ---------------------------------------------------------------------------------- */
 
 /* Says what a dump leaves out. */

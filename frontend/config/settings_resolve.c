@@ -310,11 +310,17 @@ static void read_plain(const tl_settings *s, tl_options *o) {
 #include "ir/options/plain.tbl"
 }
 
-/* Reads the description of preprocessing: --insert-op-conf for the device, --aipp for verify. A
- * file that a run configuration names is on the host of the training, so it is recorded only. */
+/* Reads the description of preprocessing: --insert-op-conf for the device, --aipp for verify, which
+ * may leave the file to the other, or to the AIR file. A file that a run configuration names is on
+ * the host of the training, so it is recorded only. */
 static tl_status resolve_aipp(tl_settings *s, tl_diag *d) {
-  tl_option_id id = s->value[TL_OPTION_AIPP] ? TL_OPTION_AIPP : TL_OPTION_INSERT_OP_CONF;
+  const char *own = s->value[TL_OPTION_AIPP];
+  bool named = own && strcmp(own, "-") != 0;
+  tl_option_id id = named ? TL_OPTION_AIPP : TL_OPTION_INSERT_OP_CONF;
   bool hosts = s->value[id] && s->file_value[id] && strcmp(s->value[id], s->file_value[id]) == 0;
+  if (named && s->value[TL_OPTION_INSERT_OP_CONF])
+    return tl_fail(d, TL_INVALID_ARGUMENT, tl_at_option(s, TL_OPTION_INSERT_OP_CONF),
+                   "--aipp=FILE names a description as well\vgive one of them");
   if (!s->value[id] || hosts)
     return TL_OK;
   return tl_read_aipp(d, &s->arena, tl_at_option(s, id), s->value[id], &s->options);

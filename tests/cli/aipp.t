@@ -18,6 +18,7 @@ $ tailor verify m.tir --aipp=a.cfg --npu --tensors=0 | grep '^equal' | cut -c1-1
 $ printf 'aipp_op: { aipp_mode: static, input_format: RGB888_U8; related_input_name: "x" crop: 0 }' >b.cfg; tailor convert m.tir -q -o m.air --insert-op-conf=b.cfg
 $ printf 'aipp_op { aipp_mode: dynamic related_input_rank: 0 max_src_image_size: 752640 }' >d.cfg; tailor convert m.tir -q -o m.air --insert-op-conf=d.cfg; tailor verify m.tir --aipp=d.cfg
 ! d.cfg:1:1: error: aipp_mode: dynamic has its parameters only at run time, so --aipp cannot compute it
+!   hint: give --aipp a file with aipp_mode: static and the parameters of one run
 ? 3
 # What the file alone tells: line, column, field, and what to do.
 $ for t in 'aipp_op { aipp_mode: static input_format: RGB888_U8 src_image_size_v: 4 }' 'aipp_op { aipp_mode: static input_format: RGB888 }' 'aipp_op { aipp_mode: fixed }' 'aipp_op { input_format: RGB888_U8 }' 'aipp_op { aipp_mode: static }' 'aipp_op { aipp_mode: static input_format: RGB888_U8 crop: yes }' 'aipp_op { aipp_mode: static input_format: RGB888_U8 mean_chn_0: 123.7 }' 'aipp_op { aipp_mode: static input_format: RGB888_U8 mean_chn_0: 300 }' 'aipp_op { aipp_mode: static aipp_mode: static }' 'aipp_op { aipp_mode static }' 'aipp_op { aipp_mode: static input_format: RGB888_U8' 'aipp { }' '' '# nothing' 'aipp_op { aipp_mode: dynamic }' 'aipp_op { aipp_mode: static input_format: "RGB888_U8" }' 'aipp_op { aipp_mode: static input_format: RGB888_U8 related_input_name: x }'; do echo "$t" >e.cfg; tailor convert m.tir --dry-run -o m.air --insert-op-conf=e.cfg; done
@@ -110,3 +111,35 @@ $ tailor verify m.tir folder --aipp=a.cfg; mkdir folder; tailor verify m.tir fol
 ! tailor: error: --aipp: cannot be combined with a folder of outputs
 !   hint: give the image and the floats with --input NAME=FILE
 ? 1
+# Without a file --aipp takes that of --insert-op-conf, else the one that the AIR file records.
+$ tailor verify m.tir --aipp --insert_op_conf=a.cfg --tensors=0 | tail -1
+> 1 tensors have the same name, 0 of them differ
+$ tailor verify m.air --aipp --tensors=0 | grep -v '^equal'; tailor convert m.tir -q -o plain.air
+> AIPP makes 'x' from random bytes of RGB888_U8
+> tolerance 1e-07 + 0.001 |b| + 0.0009766 max|b| (1 rounding to f16)
+> 1 tensors have the same name, 0 of them differ
+$ tailor verify plain.air --aipp
+! tailor: error: --aipp: 'plain.air' names no description of preprocessing
+!   hint: write --aipp=FILE, or --insert-op-conf=FILE
+? 1
+$ tailor verify m.tir --insert-op-conf=a.cfg
+! tailor: error: --insert-op-conf: has no effect without --aipp
+!   hint: add --aipp: images go through the description
+? 1
+$ tailor verify m.tir --aipp=a.cfg --insert-op-conf=b.cfg
+! tailor: error: --insert-op-conf: --aipp=FILE names a description as well
+!   hint: give one of them
+? 1
+$ tailor verify m.tir --aipp --insert-op-conf=missing.cfg
+! missing.cfg: error: cannot open the AIPP configuration: No such file or directory
+? 4
+# What cannot be computed is refused by name.
+$ for t in 'resize: true resize_output_w: 4 resize_output_h: 4' 'single_line_mode: true' 'input_format: YUV422SP_U8' ; do case "$t" in input*) ;; *) t="input_format: RGB888_U8 $t" ;; esac; echo "aipp_op { aipp_mode: static $t }" >e.cfg; tailor verify m.tir --aipp=e.cfg; done
+! e.cfg:1:1: error: how the device resizes is not documented, so --aipp cannot compute it
+!   hint: give --aipp a file without resize, and an image that was resized before
+! e.cfg:1:1: error: what single_line_mode does is not documented, so --aipp cannot compute it
+!   hint: leave single_line_mode out
+! e.cfg:1:29: warning: input_format: how YUV422SP_U8 becomes pixels is not known here, so only names are checked
+! e.cfg:1:1: error: the evaluator does not know this input_format, so --aipp cannot compute it
+!   hint: give --aipp a file that describes the same image as RGB888_U8 or YUV420SP_U8
+? 3

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "frontend/air/load.h"
+#include "frontend/config/values.h"
 #include "ir/graph.h"
 #include "ir/half.h"
 #include "tools/run/elements.h"
@@ -116,15 +118,19 @@ static void fill(const image *m, int64_t first, bool device, tl_host *out) {
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
 static tl_status check_supported(tl_evaluation *e, const tl_aipp_op *op) {
-  const char *what = op->mode == TL_AIPP_DYNAMIC ? "aipp_mode: dynamic has its parameters only at "
-                                                   "run time"
-                     : op->format == TL_AIPP_OTHER ? "the evaluator does not know this input_format"
-                     : op->resize                  ? "how the device resizes is not documented"
-                     : op->single_line             ? "single_line_mode is not known here"
-                                                   : NULL;
-  if (!what)
-    return TL_OK;
-  return tl_fail(&e->cli->diag, TL_UNSUPPORTED, at(op), "%s, so --aipp cannot compute it", what);
+  const char *what =
+      op->mode == TL_AIPP_DYNAMIC
+          ? "aipp_mode: dynamic has its parameters only at run time, so --aipp cannot compute it\v"
+            "give --aipp a file with aipp_mode: static and the parameters of one run"
+      : op->format == TL_AIPP_OTHER
+          ? "the evaluator does not know this input_format, so --aipp cannot compute it\vgive "
+            "--aipp a file that describes the same image as RGB888_U8 or YUV420SP_U8"
+      : op->resize ? "how the device resizes is not documented, so --aipp cannot compute it\vgive "
+                     "--aipp a file without resize, and an image that was resized before"
+      : op->single_line ? "what single_line_mode does is not documented, so --aipp cannot compute "
+                          "it\vleave single_line_mode out"
+                        : NULL;
+  return what ? tl_fail(&e->cli->diag, TL_UNSUPPORTED, at(op), "%s", what) : TL_OK;
 }
 
 /* Bytes in the order of the model's own layout are a likely mistake. */
@@ -240,10 +246,28 @@ static tl_status feed(tl_evaluation *e, tl_module *m, const tl_aipp_op *op, tl_a
   return preprocess(e, m, i, batch, f);
 }
 
+/* Reads the description that the AIR file names, unless options gave one. */
+static tl_status find_description(tl_evaluation *e, const tl_module *m) {
+  tl_settings *s = &e->cli->settings;
+  if (s->options.aipp)
+    return TL_OK;
+  tl_location where = tl_at_option(s, TL_OPTION_AIPP);
+  tl_sv named = tl_air_recorded(m, "ge.insertOpFile");
+  if (!named.n)
+    return tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, where,
+                   "'%s' names no description of preprocessing\vwrite --aipp=FILE, or "
+                   "--insert-op-conf=FILE",
+                   m->path);
+  const char *path = tl_arena_copy(&s->arena, named.p, named.n);
+  return path ? tl_read_aipp(&e->cli->diag, &s->arena, where, path, &s->options)
+              : tl_fail_memory(&e->cli->diag, where);
+}
+
 tl_status tl_aipp_take(tl_evaluation *e, tl_module *m, tl_aipp_feeds *out, tl_host_vec *values,
                        tl_buf *note) {
   const tl_options *o = &e->cli->settings.options;
   *out = (tl_aipp_feeds){0};
+  TL_TRY(find_description(e, m));
   TL_TRY(tl_aipp_check(m, o));
   out->at = calloc(o->aipp->n, sizeof *out->at);
   if (!out->at)

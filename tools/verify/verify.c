@@ -184,6 +184,10 @@ static tl_status check_words(tl_cli *cli) {
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, TL_OPTION_AIPP),
                    "cannot be combined with a folder of outputs\vgive the image and the floats "
                    "with --input NAME=FILE");
+  if (!aipp && tl_cli_has(cli, TL_OPTION_INSERT_OP_CONF))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
+                   tl_at_option(&cli->settings, TL_OPTION_INSERT_OP_CONF),
+                   "has no effect without --aipp\vadd --aipp: images go through the description");
   if (!cli->word || (!cli->word2 && !npu && !aipp))
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                    "this command compares two models, or a model with a folder of outputs\vtailor "
