@@ -341,6 +341,11 @@ class Tests:
         return counted([PYTHON, 'tests/air/round_trip.py', '--tailor', self.tool('gcc'),
                         '--every', '6', '--verify', '3'])
 
+    def air_verify(self):
+        """models against their AIR files, by verify, with the models' own data (every 3rd)"""
+        return counted([PYTHON, 'tests/air/verify_corpus.py', '--tailor', self.tool('gcc'),
+                        '--every', '3'])
+
     def air_text(self):
         """GE's text dumps: those of models read as their AIR files (every 29th), wrong ones refused
         with the line, sanitized"""

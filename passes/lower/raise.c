@@ -123,24 +123,9 @@ static tl_status set_opset(tl_module *m) {
   return opset > tl_module_opset(m, 0) ? tl_module_set_opset(m, 0, opset) : TL_OK;
 }
 
-/* Forgets types of handles: in ONNX they are sequences, whose types are inferred. */
-static void forget_handles(tl_module *m) {
-  for (uint32_t i = 0; i < m->graphs.n; i++) {
-    if (m->graphs.at[i]->erased)
-      continue;
-    TL_FOR_NODES(m, m->graphs.at[i], n) {
-      const tl_node *node = tl_node_get(m, n);
-      for (uint32_t r = 0; r < node->n_results; r++)
-        if (tl_type_dtype(m, tl_value_type(m, node->results + r)) == TL_DTYPE_RESOURCE)
-          tl_value_set_type(m, node->results + r, TL_NO_TYPE);
-    }
-  }
-}
-
 tl_status tl_pass_raise(tl_pass *p, tl_module *m) {
   if (m->form != TL_FORM_NPU)
     return TL_OK;
-  forget_handles(m);
   TL_TRY(raise_nodes(p, m));
   TL_TRY(tl_pass_expand_definitions(p, m));
   TL_TRY(check_leftovers(m));

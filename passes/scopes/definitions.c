@@ -87,6 +87,27 @@ tl_status tl_expand_users_ops(tl_pass *p, tl_module *m, bool (*wants)(void *, tl
   return TL_OK;
 }
 
+static void forget_handle(tl_module *m, tl_value_id v) {
+  if (tl_type_dtype(m, tl_value_type(m, v)) == TL_DTYPE_RESOURCE)
+    tl_value_set_type(m, v, TL_NO_TYPE);
+}
+
+/* Forgets types of handles: in ONNX they are sequences, whose types are inferred. */
+static void forget_handles(tl_module *m) {
+  for (uint32_t i = 0; i < m->graphs.n; i++) {
+    const tl_graph *g = m->graphs.at[i];
+    if (g->erased)
+      continue;
+    for (uint32_t k = 0; k < g->inputs.n; k++)
+      forget_handle(m, g->inputs.at[k]);
+    TL_FOR_NODES(m, g, n) {
+      const tl_node *node = tl_node_get(m, n);
+      for (uint32_t r = 0; r < node->n_results; r++)
+        forget_handle(m, node->results + r);
+    }
+  }
+}
+
 tl_status tl_pass_expand_definitions(tl_pass *p, tl_module *m) {
   tl_ruleset *rules;
   TL_TRY(tl_module_check_formats(m, "run"));
@@ -95,6 +116,7 @@ tl_status tl_pass_expand_definitions(tl_pass *p, tl_module *m) {
   TL_TRY(tl_expand_users_ops(p, m, NULL, NULL));
   if (!has_ops(m, is_defined_op) && !has_ops(m, is_npu_op))
     return TL_OK;
+  forget_handles(m);
   TL_TRY(tl_pass_rules(p, m, TL_RULE_DEFINE, &rules));
   TL_TRY(tl_rewrite(&(tl_rewriter){p, m, rules, TL_RULE_DEFINE, ROUNDS, NULL, NULL, NULL}));
   if (!has_ops(m, is_npu_op))

@@ -4,10 +4,11 @@
 written again without passes, and must have the same bytes, files of weights included; and the
 evaluator must give the same numbers for the file as for the model (verify).
 
-  tests/air/round_trip.py --tailor T [--every N] [--verify N] [FOLDER...]
+  tests/air/round_trip.py --tailor T [--every N] [--verify N] [--all-sets] [FOLDER...]
 
---every: of all models; --verify: of those, how many are also run. Default folders: the corpus
-beside the project and Debian's ONNX models."""
+--every: of all models; --verify: of those, how many are also run, 0: none. Each model gets one of
+the four option sets in turn, with --all-sets all. Default folders: the corpus beside the project
+and Debian's ONNX models. Models of bench/make_models.py are given as a FOLDER."""
 import argparse
 import filecmp
 import glob
@@ -94,12 +95,15 @@ def main():
     p.add_argument('--tailor', required=True)
     p.add_argument('--every', type=int, default=1)
     p.add_argument('--verify', type=int, default=1)
+    p.add_argument('--all-sets', action='store_true')
     p.add_argument('folders', nargs='*')
     args = p.parse_args()
     trip = Trip(args.tailor)
     for i, path in enumerate(models(args.folders or FOLDERS, args.every)):
         counts = '_range_' in path  # random numbers of steps are too many to run
-        trip.model(path, SETS[i % len(SETS)], i % args.verify == 0 and not counts)
+        runs = args.verify and i % args.verify == 0 and not counts
+        for options in SETS if args.all_sets else [SETS[i % len(SETS)]]:
+            trip.model(path, options, runs)
     for line in trip.failed:
         print('FAIL', line)
     print(f'{trip.refused} models have no AIR form', file=sys.stderr)

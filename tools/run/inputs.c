@@ -2,6 +2,8 @@
 /* Makes the inputs of a run, from --input and random values. */
 #include "tools/run/inputs.h"
 
+#include <ctype.h>
+
 #include "frontend/npy/npy.h"
 #include "frontend/onnx/data.h"
 #include "ir/graph.h"
@@ -301,14 +303,41 @@ static tl_status adapt(tl_evaluation *e, const tl_module *to, tl_value_id input,
   return TL_OK;
 }
 
+/* Returns true if `name` is `of` as an AIR file spells it: with _ for what GE does not allow. */
+static bool is_ge_spelling(tl_sv name, tl_sv of) {
+  if (name.n != of.n)
+    return false;
+  for (size_t i = 0; i < of.n; i++) {
+    bool plain = isalnum((unsigned char)of.p[i]) || (of.p[i] && strchr("_./-", of.p[i]));
+    if (name.p[i] != (plain ? of.p[i] : '_'))
+      return false;
+  }
+  return true;
+}
+
+/* Returns the only input of m that an AIR file spells so, or TL_NO_VALUE. */
+static tl_value_id input_spelled(const tl_module *m, tl_sv name) {
+  const tl_graph *g = tl_module_main(m);
+  tl_value_id found = TL_NO_VALUE;
+  for (uint32_t i = 0; i < g->inputs.n; i++)
+    if (is_ge_spelling(name, tl_value_name(m, g->inputs.at[i]))) {
+      if (found)
+        return TL_NO_VALUE;
+      found = g->inputs.at[i];
+    }
+  return found;
+}
+
 /* Returns the input of the first model that stands for input i of the second, by name, else by
- * position if both have as many inputs; UINT32_MAX: none. */
+ * position if both have as many inputs, else by its spelling in AIR; UINT32_MAX: none. */
 static uint32_t counterpart(const tl_module *from, const tl_module *to, uint32_t i) {
   const tl_graph *a = tl_module_main(from), *b = tl_module_main(to);
   tl_value_id v = input_named(from, tl_value_name(to, b->inputs.at[i]));
-  if (v)
-    return tl_value_get(from, v)->index;
-  return a->inputs.n == b->inputs.n ? i : UINT32_MAX;
+  if (!v && a->inputs.n == b->inputs.n)
+    return i;
+  if (!v)
+    v = input_spelled(from, tl_value_name(to, b->inputs.at[i]));
+  return v ? tl_value_get(from, v)->index : UINT32_MAX;
 }
 
 tl_status tl_inputs_adapt(tl_evaluation *e, const tl_module *from, const tl_host_vec *values,

@@ -52,6 +52,16 @@ tl_status tl_eval_ml_binarizer(tl_eval *ctx) {
   return TL_OK;
 }
 
+/* Reads operand i as rows whose features are all that is behind the first dim, as ONNX Runtime
+ * does. */
+static tl_status read_flat_rows(tl_eval *ctx, uint32_t i, tl_ml_rows *out) {
+  const tl_host *t = tl_eval_in(ctx, i);
+  if (t->rank <= 2)
+    return tl_ml_read_rows(ctx, i, out);
+  *out = (tl_ml_rows){t, t->dims[0], t->dims[0] ? (int64_t)t->n / t->dims[0] : 0};
+  return TL_OK;
+}
+
 /* FeatureVectorizer: [N, d_i] each -> [N, sum of d_i]. */
 tl_status tl_eval_ml_features(tl_eval *ctx) {
   tl_int_list sizes = tl_eval_ints(ctx, TL_SYM_inputdimensions);
@@ -63,7 +73,7 @@ tl_status tl_eval_ml_features(tl_eval *ctx) {
   if (sizes.n && sizes.n != ctx->n_in)
     return tl_eval_fail(ctx, "inputdimensions has %u sizes for %u operands", sizes.n, ctx->n_in);
   for (uint32_t i = 0; i < ctx->n_in; i++) {
-    TL_TRY(tl_ml_read_rows(ctx, i, &in[i]));
+    TL_TRY(read_flat_rows(ctx, i, &in[i]));
     if ((sizes.n && sizes.at[i] != in[i].features) || in[i].n != in[0].n)
       return tl_eval_fail(ctx, "operand %u does not have the rows or features that are stated", i);
     if (__builtin_add_overflow(dims[1], in[i].features, &dims[1]))
