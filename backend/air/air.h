@@ -156,8 +156,15 @@ tl_ge_format tl_air_fitting_format(const tl_module *m, tl_type_id type, tl_ge_fo
  * NULL for none; only such descs are remembered. */
 void tl_air_desc(tl_air *a, unsigned field, tl_type_id type, tl_ge_format format,
                  const tl_desc_extra *extra);
-/* Appends the desc of an output without an inferred type: the dtype and an unknown rank. */
-void tl_air_unknown_desc(tl_air *a, unsigned field, tl_dtype dtype);
+/* Appends the desc of an output without an inferred type. dims may be NULL with rank <= 0. */
+void tl_air_untyped_desc(tl_air *a, unsigned field, tl_dtype dtype, int rank, const tl_dim *dims);
+
+/* ---- unread.c ---- */
+/* Fills in the dims of a result that nobody reads and the node lacks, and returns their number;
+ * TL_RANK_UNKNOWN if they are not known. dims has room for TL_MAX_RANK. */
+int tl_air_unread_dims(const tl_air *a, tl_node_id n, uint32_t result, tl_dim *dims);
+/* Returns the operand whose dtype such a result has, if its port allows it. */
+uint32_t tl_air_unread_operand(const tl_air *a, tl_node_id n, uint32_t result);
 
 /* ---- attrs.c ---- */
 /* Returns the first 8 bytes of a key as a big-endian number. Different ranks order as the keys do;

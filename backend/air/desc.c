@@ -177,7 +177,9 @@ void tl_air_desc(tl_air *a, unsigned field, tl_type_id type, tl_ge_format format
     remember(a, index, at);
 }
 
-void tl_air_unknown_desc(tl_air *a, unsigned field, tl_dtype dtype) {
-  tl_type t = {.kind = TL_KIND_TENSOR, .dtype = (uint8_t)dtype, .rank = TL_RANK_UNKNOWN};
+/* Without a format: statistics and states are no images. */
+void tl_air_untyped_desc(tl_air *a, unsigned field, tl_dtype dtype, int rank, const tl_dim *dims) {
+  tl_type t = {
+      .kind = TL_KIND_TENSOR, .dtype = (uint8_t)dtype, .rank = (int16_t)rank, .dims = dims};
   encode_desc(a, field, &t, TL_GE_ND, NULL);
 }

@@ -102,20 +102,33 @@ static void encode_value_desc(tl_air *a, unsigned field, tl_value_id v,
   tl_air_desc(a, field, tl_value_type(a->m, v), (tl_ge_format)a->formats[v], extra);
 }
 
+/* Encodes the desc of a result whose type or rank nothing has said. */
+static void encode_open_desc(tl_air *a, tl_node_id n, uint32_t result, tl_ge_format format) {
+  const tl_slot *slot = &a->outputs.at[result];
+  tl_dim dims[TL_MAX_RANK];
+  tl_type_id type = tl_value_type(a->m, slot->value);
+  int rank = tl_air_unread_dims(a, n, result, dims);
+  tl_dtype dtype = type ? tl_type_dtype(a->m, type) : (tl_dtype)slot->dtype;
+  if (type && rank < 0)
+    tl_air_desc(a, TL_NODE_OUTPUT_DESC, type, format, NULL);
+  else
+    tl_air_untyped_desc(a, TL_NODE_OUTPUT_DESC, dtype, rank, dims);
+}
+
 /* Encodes one desc for each slot. Its format is the node's, whatever the other end of the edge
  * has. */
-static void encode_descs(tl_air *a, tl_ge_format format) {
+static void encode_descs(tl_air *a, tl_node_id n, tl_ge_format format) {
   for (uint32_t i = 0; i < a->inputs.n; i++)
     if (a->inputs.at[i].value)
       tl_air_desc(a, TL_NODE_INPUT_DESC, tl_value_type(a->m, a->inputs.at[i].value), format, NULL);
     else
       tl_encode_raw(&a->buf, a->unset_blob.p, a->unset_blob.n);
   for (uint32_t i = 0; i < a->outputs.n; i++) {
-    tl_value_id v = a->outputs.at[i].value;
-    if (v && tl_value_type(a->m, v))
-      tl_air_desc(a, TL_NODE_OUTPUT_DESC, tl_value_type(a->m, v), format, NULL);
+    tl_type_id type = tl_value_type(a->m, a->outputs.at[i].value);
+    if (type && tl_type_get(a->m, type)->rank != TL_RANK_UNKNOWN)
+      tl_air_desc(a, TL_NODE_OUTPUT_DESC, type, format, NULL);
     else
-      tl_air_unknown_desc(a, TL_NODE_OUTPUT_DESC, (tl_dtype)a->outputs.at[i].dtype);
+      encode_open_desc(a, n, i, format);
   }
 }
 
@@ -171,11 +184,15 @@ static void input_slots(tl_air *a, tl_node_id n, const tl_op *op, const tl_air_r
   }
 }
 
-/* Guesses the element type of an output without a known type: that of operand 0 if the port allows
- * it, else the first that the port allows. */
-static uint8_t likely_dtype(const tl_air *a, tl_node_id n, const tl_op *op, const tl_op_port *p) {
+/* Guesses the element type of an output without a known type: that of an operand, of the first one
+ * mostly, if the port allows it, else the first that the port allows. */
+static uint8_t likely_dtype(const tl_air *a, tl_node_id n, uint32_t result, const tl_op *op,
+                            const tl_op_port *p) {
   uint64_t mask = p->var >= 0 ? op->vars[p->var].dtypes : 0;
-  tl_dtype first = tl_type_dtype(a->m, tl_value_type(a->m, tl_operand(a->m, n, 0)));
+  uint32_t operand = tl_air_unread_operand(a, n, result);
+  if (!tl_operand(a->m, n, operand))
+    operand = 0;
+  tl_dtype first = tl_type_dtype(a->m, tl_value_type(a->m, tl_operand(a->m, n, operand)));
   if (first != TL_DTYPE_NONE && (mask & TL_DTYPE_BIT(first)))
     return (uint8_t)first;
   for (uint8_t d = TL_DTYPE_F32; d < TL_N_DTYPES; d++)
@@ -198,13 +215,14 @@ static void output_slots(tl_air *a, tl_node_id n, const tl_op *op, const tl_air_
     if (dynamic)
       add_int(a, row->output_counts[port], count);
     for (uint32_t i = 0; i < count; i++) {
-      tl_value_id v = tl_result(a->m, n, used++);
+      tl_value_id v = tl_result(a->m, n, used);
       bool typed = tl_value_type(a->m, v) != TL_NO_TYPE;
       add_slot(a, &a->outputs,
                (tl_slot){.value = v,
                          .port = p->name,
                          .index = dynamic ? (int32_t)i : -1,
-                         .dtype = typed ? 0 : likely_dtype(a, n, op, p)});
+                         .dtype = typed ? 0 : likely_dtype(a, n, used, op, p)});
+      used++;
     }
   }
 }
@@ -412,7 +430,7 @@ void tl_air_op_node(tl_air *a, tl_node_id n, int64_t id) {
   if (node->stream > 0)
     tl_encode_int(&a->buf, TL_NODE_STREAM, node->stream);
   encode_const_flags(a);
-  encode_descs(a, (tl_ge_format)a->node_formats[n]);
+  encode_descs(a, n, (tl_ge_format)a->node_formats[n]);
   encode_subgraphs(a, n, op);
 }
 

@@ -351,10 +351,21 @@ def layer_norm_v4(node):
     return {'y': x, 'mean': stats, 'rstd': stats}
 
 
-def add_norm(node):
-    x, gamma = broadcast(node.x('x1'), node.x('x2')), node.x('gamma')
-    stats = ANY if ANY in (x, gamma) else behind(x, len(x) - len(gamma))
-    return {'y': x, 'mean': stats, 'rstd': stats, 'x': x}
+def add_layer_norm(node):
+    """The result has the dims of the first operand, which is not stretched; one size of the statistics
+    is 1."""
+    x, gamma = node.x('x1'), node.x('gamma')
+    if ANY in (x, gamma):
+        return {'y': x, 'x': x}
+    need(len(x) >= len(gamma), 'gamma has more dims than x1')
+    stats = list(x)
+    stats[len(x) - len(gamma)] = 1
+    return {'y': x, 'x': x, 'mean': stats, 'rstd': stats}
+
+
+def add_rms_norm(node):
+    x, gamma = node.x('x1'), node.x('gamma')
+    return {'y': x, 'x': x, 'rstd': ANY if ANY in (x, gamma) else behind(x, len(x) - len(gamma))}
 
 
 def rms_norm(node):
@@ -404,8 +415,11 @@ def lp_norm(node):
 
 
 def nll_loss(node):
-    reduced = node.attr('reduction', 'mean') != 'none'
-    return {'y': [] if reduced else node.x('target'), 'total_weight': []}
+    """GE of 2022 gives a scalar for what is not [N, C]."""
+    x = node.x()
+    need(x == ANY or len(x) in (1, 2, 4), f'x has rank {len(x)}')
+    rows = node.attr('reduction', 'mean') == 'none' and len(x) > 1
+    return {'y': [x[0]] + x[2:] if rows else [], 'total_weight': []}
 
 
 def cross_entropy(node):
@@ -473,7 +487,8 @@ RULES = {
     **{op: (arg, f'{SELECT} {op}InferShape') for op in ('ArgMaxV2', 'ArgMaxD', 'ArgMin', 'ArgMinD')},
     'LayerNorm': (layer_norm, f'{NORMS} LayerNormInferShape'),
     'LayerNormV4': (layer_norm_v4, 'ops-nn norm/layer_norm_v4 infershape'),
-    'AddLayerNorm': (add_norm, 'ops-nn norm/add_layer_norm infershape'),
+    'AddLayerNorm': (add_layer_norm, 'ops-nn norm/add_layer_norm infershape'),
+    'AddRmsNorm': (add_rms_norm, 'ops-nn norm/add_rms_norm infershape'),
     'RmsNorm': (rms_norm, 'ops-nn norm/rms_norm infershape'),
     'BatchNorm': (batch_norm, 'nn_batch_norm_ops.cc BatchNormInferShape'),
     'GroupNorm': (group_norm, f'{NORMS} GroupNormInferShape'),
