@@ -405,6 +405,12 @@ def regions():
                 {'x': image(dims), 'g': image((dims[0], '"P"', '"Q"', '2'))},
                 ['%y = GridSample(%x, %g)' +
                  words(mode=mode, padding_mode=pad, align_corners=align)])
+    for align, (key, like) in itertools.product((0, 1), (
+            ('hw', ('2', '1', '"H"', '"W"')), ('w', ('2', '3', '1', '"W"')),
+            ('dhw', ('2', '1', '"D"', '"H"', '"W"')), ('d', ('2', '1', '"D"', '1', '3')))):
+        theta = f'f32[2,{len(like) - 2},{len(like) - 1}]'
+        yield f'regions/affine-{align}-{key}', graph({'t': theta, 'like': image(like)}, [
+            '%s = Shape(%like)', f'%y = AffineGrid(%t, %s) {{align_corners={align}}}'])
     for (key, dims), mode in itertools.product(VOLUMES.items(), ('linear', 'nearest')):
         yield f'regions/sample3-{mode}-{key}', graph(
             {'x': image(dims), 'g': image((dims[0], '"P"', '4', '"Q"', '3'))},
@@ -433,6 +439,17 @@ def signals():
                     f'%y = DFT(%x, {call}) {{onesided={sided}}}'])
         yield f'signal/dft-inverse-{key}', graph({'x': image((dims[0], dims[1], '2'))}, [
             'const %a = i64[] 1', '%y = DFT(%x, _, %a) {inverse=1}'])
+
+
+def mels():
+    """Filters whose number and length are computed."""
+    for low, high, rate in ((0, 8000, 16000), (125, 3800, 8000)):
+        yield f'signal/mel-{high}', graph({'x': 'f32["N","L"]'}, [
+            '%n = Shape(%x) {start=1, end=2}', '%f = Shape(%x) {start=0, end=1}',
+            'const %a = i64[1] [0]', '%ns = Squeeze(%n, %a)', '%fs = Squeeze(%f, %a)',
+            'const %many = i64[] 16', '%length = Mul(%ns, %many)', f'const %r = i64[] {rate}',
+            f'const %l = f32[] {low}.0', f'const %h = f32[] {high}.0',
+            '%y = MelWeightMatrix(%fs, %length, %r, %l, %h)'])
 
 
 def windows():
@@ -475,6 +492,10 @@ def indices():
                 f'%y = {op}(%r){call}'])
         yield f'unique/sorted-{key}', graph(inputs, [
             '%r = Round(%x)', '%y, %f, %i, %c = Unique(%r)'], ('y', 'f', 'i', 'c'))
+        for axis in (0, 1, -1):
+            yield f'unique/axis{axis}-{key}', graph(inputs, [
+                '%s = Sign(%x)', f'%y, %f, %i, %c = Unique(%s) {{axis={axis}}}'],
+                ('y', 'f', 'i', 'c'))
         yield f'pad/computed-axes-{key}', graph({**inputs, 'n': 'i64[4]'}, [
             'const %least = i64[4] [1, 0, 2, 1]', 'const %most = i64[4] [2, 1, 2, 2]',
             '%m = Max(%n, %least)', '%p = Min(%m, %most)', 'const %a = i64[2] [2, -1]',
@@ -510,7 +531,7 @@ def indices():
 
 
 CASES = (resizes, antialiased, upsamples, indices, convolutions, conv_transposes, pools, paddings,
-         movements, choices, regions, signals, windows)
+         movements, choices, regions, signals, mels, windows)
 
 
 def cases():

@@ -276,7 +276,7 @@ void tl_cast_layout(tl_buf *out, const char *text) {
 static void print_element(tl_buf *out, const tl_host *t, uint64_t i) {
   tl_dtype d = (tl_dtype)t->dtype;
   if (d == TL_DTYPE_BOOL)
-    tl_buf_add_z(out, ((const uint8_t *)t->data)[i] ? "True" : "False");
+    tl_buf_add_z(out, ((const uint8_t *)t->data)[i] ? "1" : "0");
   else if (d == TL_DTYPE_U64)
     tl_buf_add_u64(out, ((const uint64_t *)t->data)[i]);
   else if (is_packed_integer(d) || !tl_dtype_is_float(d))
