@@ -112,7 +112,8 @@ static tl_status fill(tl_diag *d, tl_location where, int fd, tl_file_mode mode, 
   if (fstat(fd, &st) != 0)
     return report_errno(d, where, "examine", f->path);
   if (S_ISDIR(st.st_mode))
-    return tl_fail(d, TL_IO, where, "'%s' is a folder, a file was expected", f->path);
+    return tl_fail(d, TL_IO, where, "'%s' is a folder, a file was expected\vname a file in it",
+                   f->path);
   f->device = (uint64_t)st.st_dev;
   f->inode = (uint64_t)st.st_ino;
   if (!S_ISREG(st.st_mode))

@@ -76,20 +76,36 @@ static bool is_name_char(char c) {
   return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* Takes the field at the start of a line: "name: value" or "name {". Returns its name, empty for
- * another line. */
+/* Takes the field at the start of a line: "name: value" or "name { ...". Returns its name, empty
+ * for another line. */
 static tl_sv field_of_line(tl_sv line) {
   size_t n = 0;
   line = tl_sv_trim(line);
   while (n < line.n && is_name_char(line.p[n]))
     n++;
   tl_sv rest = tl_sv_trim((tl_sv){line.p + n, line.n - n});
-  bool field = n && rest.n && (rest.p[0] == ':' || (rest.p[0] == '{' && rest.n == 1));
+  bool digit = n && line.p[0] >= '0' && line.p[0] <= '9';
+  bool field = n && !digit && rest.n && (rest.p[0] == ':' || rest.p[0] == '{');
   return (tl_sv){line.p, field ? n : 0};
 }
 
 /* Says whose message a text is by the names of fields in its first lines. */
 static foreign by_fields(tl_sv s) {
+  static const struct {
+    const char *field;
+    foreign id;
+  } rows[] = {
+      {"layer", FOREIGN_CAFFE},
+      {"layers", FOREIGN_CAFFE},
+      {"input_dim", FOREIGN_CAFFE},
+      {"input_shape", FOREIGN_CAFFE},
+      {"base_lr", FOREIGN_CAFFE},
+      {"node", FOREIGN_GRAPHDEF},
+      {"meta_graphs", FOREIGN_SAVEDMODEL},
+      {"saved_model_schema_version", FOREIGN_SAVEDMODEL},
+      {"meta_info_def", FOREIGN_METAGRAPH},
+      {"graph_def", FOREIGN_METAGRAPH},
+  };
   foreign found = FOREIGN_NONE;
   for (int i = 0; i < MAX_LINES && s.p && s.n; i++) {
     tl_sv line = tl_sv_trim(tl_sv_split(&s, '\n'));
@@ -100,10 +116,9 @@ static foreign by_fields(tl_sv s) {
       return FOREIGN_NONE; /* some other text, or textual IR */
     if (found == FOREIGN_NONE)
       found = FOREIGN_PROTOTEXT;
-    if (tl_sv_is(name, "layer") || tl_sv_is(name, "layers") || tl_sv_is(name, "input_dim"))
-      return FOREIGN_CAFFE;
-    if (tl_sv_is(name, "node"))
-      return FOREIGN_GRAPHDEF;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+      if (tl_sv_is(name, rows[k].field))
+        return rows[k].id;
     if (tl_sv_is(name, "ir_version") || tl_sv_is(name, "opset_import"))
       return FOREIGN_PROTOTEXT;
   }
@@ -175,12 +190,17 @@ static bool begins_with(const tl_field *f, const char *bytes, size_t n) {
          memcmp(f->body.p, bytes, n) == 0;
 }
 
+/* A name, and not a message that begins with the tag of a field below 4. */
+static bool is_name(const tl_field *f) {
+  return f->type == TL_WIRE_BYTES && tl_proto_left(&f->body) && f->body.p[0] >= ' ';
+}
+
 /* Says whose message the bytes are. An ONNX model has a number as field 1, its version, and its
  * graph as field 7. The messages: ModelDef of GE (1 name, 2 version, 7 graph), ModelProto of
  * MindSpore (1 version as text, 2 producer, 7 graph), NetParameter of Caffe (1 name, 2 or 100
  * layers), GraphDef of TensorFlow (1 nodes, 2 functions, 4 versions), SavedModel (1 version, 2
- * graphs), ProgramDesc of PaddlePaddle (1 blocks, which begin with their index 0), TensorProto (1
- * dims, 2 element type). */
+ * graphs), MetaGraphDef (1 facts of it, 2 graph), ProgramDesc of PaddlePaddle (1 blocks, which begin
+ * with their index 0), TensorProto (1 dims, 2 element type). */
 static foreign by_messages(tl_sv s) {
   enum { F1 = 1 << 1, F2 = 1 << 2, F4 = 1 << 4, F7 = 1 << 7 };
   fields f = walk(s);
@@ -205,7 +225,9 @@ static foreign by_messages(tl_sv s) {
   if (f.first.type == TL_WIRE_BYTES && (f.numbers & F2))
     return FOREIGN_TENSOR;
   bool graph = begins_with(&f.first, "\x0a", 1) && !(f.bytes & ~(uint64_t)(F1 | F2 | F4));
-  return graph ? FOREIGN_GRAPHDEF : f.bytes & F2 ? FOREIGN_CAFFE : FOREIGN_NONE;
+  if (graph || !(f.bytes & F2))
+    return graph ? FOREIGN_GRAPHDEF : FOREIGN_NONE;
+  return is_name(&f.first) ? FOREIGN_CAFFE : FOREIGN_METAGRAPH;
 }
 
 /* ---- all together ---------------------------------------------------------------------------- */
@@ -223,7 +245,8 @@ static foreign find(tl_sv s) {
   return found ? found : by_fields(text_start(s));
 }
 
-tl_status tl_foreign_check(tl_diag *d, const char *path, const void *bytes, uint64_t n) {
+/* Reports what a file is. */
+static tl_status report(tl_diag *d, const char *path, foreign found) {
   static const struct {
     const char *noun;
     const char *advice;
@@ -232,9 +255,21 @@ tl_status tl_foreign_check(tl_diag *d, const char *path, const void *bytes, uint
 #define FOREIGN(id, noun, advice) {noun, advice},
 #include "frontend/onnx/foreign.tbl"
   };
-  foreign found = n ? find((tl_sv){bytes, (size_t)n}) : FOREIGN_NONE;
   if (!found)
     return TL_OK;
   return tl_fail(d, TL_INVALID_MODEL, TL_AT_FILE(path), "this is %s\v%s", rows[found].noun,
                  rows[found].advice);
+}
+
+tl_status tl_foreign_check(tl_diag *d, const char *path, const void *bytes, uint64_t n) {
+  return report(d, path, n ? find((tl_sv){bytes, (size_t)n}) : FOREIGN_NONE);
+}
+
+tl_status tl_foreign_check_air(tl_diag *d, const char *path, const void *bytes, uint64_t n) {
+  enum { GRAPH = 1 << 7 };
+  tl_sv s = {bytes, (size_t)n};
+  foreign found = n ? find(s) : FOREIGN_NONE;
+  fields f = found || !n ? (fields){0} : walk(s);
+  bool onnx = f.whole && f.first.number == 1 && f.first.type == TL_WIRE_VARINT && (f.bytes & GRAPH);
+  return report(d, path, onnx ? FOREIGN_ONNX : found);
 }

@@ -11,4 +11,9 @@
 tl_status tl_foreign_check(tl_diag *d, const char *path, const void *bytes,
                            uint64_t n) TL_NODISCARD;
 
+/* The same for a file called .air whose bytes do not begin as AIR does: an ONNX model is foreign
+ * there, too. */
+tl_status tl_foreign_check_air(tl_diag *d, const char *path, const void *bytes,
+                               uint64_t n) TL_NODISCARD;
+
 #endif

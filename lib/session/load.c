@@ -31,9 +31,14 @@ static bool looks_like_text(const tl_session *s, const tl_file *f) {
 
 /* Refuses files of other frameworks and the like. What is called .tir is textual IR. */
 static tl_status check_kind(const tl_session *s, const tl_file *f) {
-  return tl_sv_ends_with(tl_sv_from(f->path), ".tir")
-             ? TL_OK
-             : tl_foreign_check(s->diag, f->path, f->data, f->size);
+  tl_sv path = tl_sv_from(f->path);
+  if (tl_sv_ends_with(path, ".tir"))
+    return TL_OK;
+  if (!tl_sv_ends_with(path, ".air"))
+    return tl_foreign_check(s->diag, f->path, f->data, f->size);
+  bool air = tl_air_looks_like(f->data, (size_t)f->size) ||
+             tl_air_is_text(f->data, (size_t)f->size);
+  return air ? TL_OK : tl_foreign_check_air(s->diag, f->path, f->data, f->size);
 }
 
 /* Opens a file if it is text; else *f is NULL. The caller closes *f. */
@@ -121,7 +126,8 @@ static tl_status load_file(const tl_session *s, const char *path, tl_module **ou
   TL_TRY(tl_file_open(s->diag, path, TL_FILE_MAP, &f));
   bool air = is_air(f);
   bool text = !air && looks_like_text(s, f);
-  tl_status status = air ? TL_OK : check_kind(s, f);
+  bool named = tl_sv_ends_with(tl_sv_from(path), ".air"); /* whatever its bytes are */
+  tl_status status = air && !named ? TL_OK : check_kind(s, f);
   if (status == TL_OK && text)
     status = parse(s, path, text_of(f), out);
   tl_file_close(f);

@@ -39,6 +39,7 @@ $ tailor opt missing.tir
 ? 4
 $ tailor opt folder
 ! folder: error: 'folder' is a folder, a file was expected
+!   hint: name a file in it
 ? 4
 $ tailor opt a.tir --passes=nothing
 ! tailor: error: unknown pass 'nothing'

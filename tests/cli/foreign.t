@@ -69,7 +69,7 @@ $ printf '<\n  ir_version: 8,\n  opset_import: ["" : 21]\n>\nagraph (float[N] x)
 ? 2
 $ printf '<?xml version="1.0"?>\n<net name="m" version="11">\n' >m.xml; tailor info m.xml
 ! m.xml: error: this is an OpenVINO model, or another XML file
-!   hint: start from the model that it was made from
+!   hint: start from the model that it was made from; if the file was downloaded, look into it: it may be an error message
 ? 2
 # protobuf: what the outermost fields are. GraphDef {node {name: "x" op: "Relu"} versions {}},
 # SavedModel {saved_model_schema_version: 1 meta_graphs {meta_info_def {}}},
@@ -138,3 +138,61 @@ $ printf 'some words\n' >m.onnx; tailor info m.onnx
 $ : >m.onnx; tailor info m.onnx
 ! m.onnx: error: the file is empty
 ? 2
+# Neighbours of these: other spellings, answers of servers, formats of other runtimes.
+$ for t in '<!-- x -->\n<html>' '<head><title>' '<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code>' '<Error>' '404: Not Found' 'Entry not found' 'Invalid username or password.'; do printf "$t" >m.onnx; tailor info m.onnx; done
+! m.onnx: error: this is a web page
+!   hint: download the file itself; a login or an error page may have come instead
+! m.onnx: error: this is a web page
+!   hint: download the file itself; a login or an error page may have come instead
+! m.onnx: error: this is an OpenVINO model, or another XML file
+!   hint: start from the model that it was made from; if the file was downloaded, look into it: it may be an error message
+! m.onnx: error: this is what a server answered in place of a file
+!   hint: download the file itself: the address may be wrong, or need a login
+! m.onnx: error: this is what a server answered in place of a file
+!   hint: download the file itself: the address may be wrong, or need a login
+! m.onnx: error: this is what a server answered in place of a file
+!   hint: download the file itself: the address may be wrong, or need a login
+! m.onnx: error: this is what a server answered in place of a file
+!   hint: download the file itself: the address may be wrong, or need a login
+? 2
+$ for t in 'name: "l"\nlayers { name: "data" type: DATA }\n' 'name: "vgg"\ninput: "data"\ninput_shape { dim: 1 }\n' 'net: "train.prototxt"\nbase_lr: 0.01\n' 'saved_model_schema_version: 1\nmeta_graphs {\n' 'meta_info_def {\n'; do printf "$t" >m.txt; tailor info m.txt; done
+! m.txt: error: this is a Caffe model
+!   hint: 'atc --framework=0 --model=FILE.prototxt --weight=FILE.caffemodel' reads it without Tailor; or convert it to ONNX
+! m.txt: error: this is a Caffe model
+!   hint: 'atc --framework=0 --model=FILE.prototxt --weight=FILE.caffemodel' reads it without Tailor; or convert it to ONNX
+! m.txt: error: this is a Caffe model
+!   hint: 'atc --framework=0 --model=FILE.prototxt --weight=FILE.caffemodel' reads it without Tailor; or convert it to ONNX
+! m.txt: error: this is a TensorFlow SavedModel
+!   hint: convert its folder: python -m tf2onnx.convert --saved-model FOLDER --output model.onnx
+! m.txt: error: this is the graph of a TensorFlow checkpoint (.meta)
+!   hint: convert it: python -m tf2onnx.convert --checkpoint FILE --inputs NAME:0 --outputs NAME:0 --output model.onnx
+? 2
+$ printf '\200\003}q\0.' >m.pth; tailor info m.pth; printf '\034\0\0\0ORTM\0\0\0\0' >m.ort; tailor info m.ort; printf '\211PNG\r\n\032\n' >m.onnx; tailor info m.onnx
+! m.pth: error: this is a Python pickle, such as an older PyTorch checkpoint
+!   hint: load it in PyTorch and export the model: torch.onnx.export(model, example_inputs, 'model.onnx')
+! m.ort: error: this is a model in ONNX Runtime's own format (.ort)
+!   hint: give Tailor the ONNX model that it was made from
+! m.onnx: error: this is an image
+!   hint: name the model; values of inputs are given by 'run --input NAME=FILE.npy'
+? 2
+$ printf '\012\013\022\011\012\007\012\005Const\022\005\012\003\012\001x\032\002\012\000' >m.meta; tailor info m.meta
+! m.meta: error: this is the graph of a TensorFlow checkpoint (.meta)
+!   hint: convert it: python -m tf2onnx.convert --checkpoint FILE --inputs NAME:0 --outputs NAME:0 --output model.onnx
+? 2
+$ mkdir saved; tailor convert saved -o m.air
+! saved: error: 'saved' is a folder, a file was expected
+!   hint: name a file in it
+? 4
+# Files called .air that are none; an ONNX model there is no empty AIR model.
+$ tailor convert m.tir -q -o r.onnx; cp r.onnx r.air; tailor info r.air; gzip -c m.tir >g.air; tailor info g.air; cp m.tflite t.air; tailor run t.air
+! r.air: error: this is an ONNX model under the name of an AIR model
+!   hint: give it the suffix .onnx
+! g.air: error: this is a gzip archive
+!   hint: unpack it with 'gunzip' or 'tar xzf'
+! t.air: error: this is a TFLite model
+!   hint: convert it: python -m tf2onnx.convert --tflite FILE --output model.onnx
+? 2
+# AIR under a name without a suffix is read.
+$ tailor convert m.tir -q -o r.air; cp r.air plain; tailor info plain | grep form
+> form     npu
+> every op has an NPU form
