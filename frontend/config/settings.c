@@ -31,7 +31,7 @@ static bool is_in_range(const char *range, tl_sv value) {
 static tl_status check_value(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv value) {
   const tl_option_row *row = tl_option_row_get(id);
   tl_location where = tl_at_option(s, id);
-  if (row->kind == TL_OPTION_FLAG)
+  if (row->kind == TL_OPTION_FLAG || row->fate == TL_FATE_NEVER) /* check_fate says why */
     return TL_OK;
   if (value.n == 0 && id == TL_OPTION_PASSES) /* an empty pipeline is a pipeline */
     return TL_OK;
@@ -66,6 +66,8 @@ static tl_status check_value(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv 
 static tl_status check_fate(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv value) {
   const tl_option_row *row = tl_option_row_get(id);
   tl_location where = tl_at_option(s, id);
+  if (id == TL_OPTION_AUTO_TUNE_MODE && value.n == 0) /* atc takes it for absent */
+    return TL_OK;
   if (row->fate == TL_FATE_NEVER)
     return tl_fail_code(d, TL_UNSUPPORTED, "E10055", where, "not supported here: %s", row->note);
   if (row->fate == TL_FATE_LATER && !tl_choice_has(row->note, value))

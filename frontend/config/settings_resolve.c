@@ -40,15 +40,12 @@ static tl_status check_exclusive(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
-/* Refuses inputs other than ONNX, and modes of atc other than converting a model. */
+/* Refuses inputs other than ONNX and AIR, and modes of atc other than converting a model. */
 static tl_status check_task(tl_settings *s, tl_diag *d) {
   const char *framework = tl_settings_get(s, TL_OPTION_FRAMEWORK);
-  if (strcmp(framework, "1") == 0)
-    return tl_fail(d, TL_UNSUPPORTED, tl_at_option(s, TL_OPTION_FRAMEWORK),
-                   "AIR input (1) is not supported; this version reads ONNX (5)");
-  if (strcmp(framework, "5") != 0)
+  if (strcmp(framework, "5") != 0 && strcmp(framework, "1") != 0)
     return tl_fail_code(d, TL_UNSUPPORTED, "E10007", tl_at_option(s, TL_OPTION_FRAMEWORK),
-                        "framework %s is not supported; this version reads ONNX (5)\v"
+                        "framework %s is not supported; this version reads ONNX (5) and AIR (1)\v"
                         "export the model to ONNX first",
                         framework);
   if (strcmp(tl_settings_get(s, TL_OPTION_MODE), "0") != 0)

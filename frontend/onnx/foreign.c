@@ -199,7 +199,7 @@ static bool is_name(const tl_field *f) {
  * graph as field 7. The messages: ModelDef of GE (1 name, 2 version, 7 graph), ModelProto of
  * MindSpore (1 version as text, 2 producer, 7 graph), NetParameter of Caffe (1 name, 2 or 100
  * layers), GraphDef of TensorFlow (1 nodes, 2 functions, 4 versions), SavedModel (1 version, 2
- * graphs), MetaGraphDef (1 facts of it, 2 graph), ProgramDesc of PaddlePaddle (1 blocks, which begin
+ * graphs), MetaGraphDef (1 facts, 2 graph), ProgramDesc of PaddlePaddle (1 blocks, which begin
  * with their index 0), TensorProto (1 dims, 2 element type). */
 static foreign by_messages(tl_sv s) {
   enum { F1 = 1 << 1, F2 = 1 << 2, F4 = 1 << 4, F7 = 1 << 7 };

@@ -91,6 +91,15 @@ static bool is_air(const tl_file *f) {
            tl_air_is_text(f->data, (size_t)f->size)));
 }
 
+/* Compares the file with what --framework says of it. */
+static tl_status check_framework(const tl_session *s, const char *path, bool air) {
+  bool said = strcmp(tl_settings_get(s->settings, TL_OPTION_FRAMEWORK), "1") == 0;
+  if (!said || air)
+    return TL_OK;
+  return tl_fail(s->diag, TL_INVALID_ARGUMENT, tl_at_option(s->settings, TL_OPTION_FRAMEWORK),
+                 "1 is AIR, and '%s' is none\vwrite --framework=5, or leave it out", path);
+}
+
 /* Loads a model from standard input, which is read as a whole. The module views the bytes, so
  * it owns the file. */
 static tl_status load_stream(const tl_session *s, tl_module **out) {
@@ -99,6 +108,8 @@ static tl_status load_stream(const tl_session *s, tl_module **out) {
   TL_TRY(tl_file_open(s->diag, "-", TL_FILE_READ, &f));
   bool air = is_air(f);
   tl_status status = air ? TL_OK : check_kind(s, f);
+  if (status == TL_OK)
+    status = check_framework(s, "-", air);
   if (status == TL_OK && !air && looks_like_text(s, f)) {
     status = parse(s, "-", text_of(f), out);
     tl_file_close(f);
@@ -128,6 +139,8 @@ static tl_status load_file(const tl_session *s, const char *path, tl_module **ou
   bool text = !air && looks_like_text(s, f);
   bool named = tl_sv_ends_with(tl_sv_from(path), ".air"); /* whatever its bytes are */
   tl_status status = air && !named ? TL_OK : check_kind(s, f);
+  if (status == TL_OK)
+    status = check_framework(s, path, air);
   if (status == TL_OK && text)
     status = parse(s, path, text_of(f), out);
   tl_file_close(f);

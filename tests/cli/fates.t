@@ -39,12 +39,11 @@ $ tailor convert m.onnx -o m.air --dry-run --auto_tune_mode=RL,GA --singleop=x
 ! tailor: error: --singleop: not supported here: they hold no graph to convert [E10055]
 ? 3
 $ tailor convert m.onnx -o m.air --dry-run --framework=3
-! tailor: error: --framework: framework 3 is not supported; this version reads ONNX (5) [E10007]
+! tailor: error: --framework: framework 3 is not supported; this version reads ONNX (5) and AIR (1) [E10007]
 !   hint: export the model to ONNX first
 ? 3
 $ tailor convert m.air -o m.onnx --dry-run --framework=1
-! tailor: error: --framework: AIR input (1) is not supported; this version reads ONNX (5)
-? 3
+! options are valid: m.air -> m.onnx (onnx); 0 recorded for the device compiler
 $ tailor convert m.onnx -o m.air --dry-run --framework=9
 ! tailor: error: --framework: '9' is not an integer in 0..5 [E10007]
 ? 1

@@ -46,6 +46,29 @@ $ tailor info m.tir n.air
 ! tailor: error: stray argument 'n.air'
 !   hint: write --name=value without blanks around '=', and quote values that contain ';' or blanks
 ? 1
+$ tailor convert m.tir m.om
+! tailor: error: stray argument 'm.om'
+!   hint: outputs are named with -o; an offline model takes two steps: -o m.air here, then atc
+? 1
+$ tailor --model=m.tir --framework=5 --output=m
+! tailor: error: '--model=m.tir' needs a command in front
+!   hint: 'tailor convert' takes the options of atc
+! tailor: error: '--framework=5' needs a command in front
+!   hint: 'tailor convert' takes the options of atc
+! tailor: error: '--output=m' needs a command in front
+!   hint: 'tailor convert' takes the options of atc
+? 1
+# the kind of the input as atc counts it
+$ tailor convert m.tir -o k.air -q; tailor convert k.air --framework=1 -o n.air -q; tailor convert m.tir --framework=1 -o n.air; tailor convert m.tir --framework=0 -o n.air
+! tailor: error: --framework: 1 is AIR, and 'm.tir' is none
+!   hint: write --framework=5, or leave it out
+! tailor: error: --framework: framework 0 is not supported; this version reads ONNX (5) and AIR (1) [E10007]
+!   hint: export the model to ONNX first
+? 3
+$ tailor convert - --framework=1 -o n.air <m.tir
+! tailor: error: --framework: 1 is AIR, and '-' is none
+!   hint: write --framework=5, or leave it out
+? 1
 # the chip that was taken, if none was named
 $ tailor convert m.tir -o m.air 2>&1 | grep -e chip -e atc
 >   chip     Ascend910B1, since --soc-version names none
@@ -77,6 +100,10 @@ $ tailor convert m.tir -o m.air --allow-unmapped --summary=json 2>&1 | grep -o -
 > "next"
 $ tailor convert u.tir -o u.onnx --allow-unmapped --summary=none
 $ tailor convert m.tir -o m.air --dry-run --auto_tune_mode="RL,GA"
+! tailor: error: --auto-tune-mode: not supported here: atc dropped it too, and AOE tunes now: leave the option out, and give the model to 'aoe --job_type=2', whose results atc finds by itself [E10055]
+? 3
+$ tailor convert m.tir -o m.air --dry-run --auto_tune_mode=; tailor convert m.tir -o m.air --dry-run --auto_tune_mode
+! options are valid: m.tir -> m.air (air); 0 recorded for the device compiler
 ! tailor: error: --auto-tune-mode: not supported here: atc dropped it too, and AOE tunes now: leave the option out, and give the model to 'aoe --job_type=2', whose results atc finds by itself [E10055]
 ? 3
 # What takes more than two seconds says on a terminal what it does, and leaves no trace of it; elsewhere

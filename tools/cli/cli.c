@@ -163,6 +163,11 @@ static const char *command_name(const tl_cli *cli) {
 static tl_status report_unknown(tl_cli *cli, const char *arg, tl_sv spelling) {
   static const tl_location nowhere = {0};
   const char *blank = cli->command ? " " : "";
+  tl_option_id id = tl_option_find(spelling, TL_COMMAND_CONVERT);
+  if (!cli->command && id != TL_N_OPTION_ROWS &&
+      (tl_option_row_get(id)->commands & TL_COMMAND_CONVERT))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, nowhere,
+                   "'%s' needs a command in front\v'tailor convert' takes the options of atc", arg);
   if (tl_option_find(spelling, command_bit(cli)) != TL_N_OPTION_ROWS)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, nowhere,
                    "'%s' is not an option of 'tailor%s%s'\v'tailor help%s%s' lists its options",
@@ -253,7 +258,10 @@ static tl_status take_option(tl_cli *cli, int argc, char **argv, int *i) {
   const char *on = switched_on(named.id, *i + 1 < argc ? argv[*i + 1] : NULL);
   if (on)
     return give(cli, named.id, on);
-  if (*i + 1 >= argc || strncmp(argv[*i + 1], "--", 2) == 0)
+  bool last = *i + 1 >= argc || strncmp(argv[*i + 1], "--", 2) == 0;
+  if (last && row->fate == TL_FATE_NEVER) /* what is refused needs no value */
+    return give(cli, named.id, "1");
+  if (last)
     return tl_fail_code(&cli->diag, TL_INVALID_ARGUMENT, "E10054", where,
                         "needs a value\vwrite --%s=%s", row->name,
                         row->kind == TL_OPTION_BIT    ? "0|1"
@@ -281,6 +289,11 @@ static tl_status take_word(tl_cli *cli, const char *arg) {
   }
   bool named = cli->word || tl_cli_has(cli, TL_OPTION_MODEL);
   tl_format format;
+  if (named && cli->command->bit == TL_COMMAND_CONVERT && tl_sv_ends_with(tl_sv_from(arg), ".om"))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, nowhere,
+                   "stray argument '%s'\voutputs are named with -o; an offline model takes two "
+                   "steps: -o %.*s.air here, then atc",
+                   arg, (int)strlen(arg) - 3, arg);
   if (named && cli->command->bit & (TL_COMMAND_CONVERT | TL_COMMAND_OPT) &&
       tl_format_of_path(arg, &format))
     return tl_fail(
