@@ -18,16 +18,15 @@ import tempfile
 sys.dont_write_bytecode = True
 import groups  # noqa: E402
 import kinds  # noqa: E402
+import sanitized  # noqa: E402
 from groups import SUMMARY, Skip  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PYTHON = '/usr/bin/python3'
-SANITIZER_ENV = {'ASAN_OPTIONS': 'detect_leaks=1:abort_on_error=0:allocator_may_return_null=1',
-                 'UBSAN_OPTIONS': 'print_stacktrace=1:halt_on_error=1'}
 
 
 def shell(argv, **more):
-    env = dict(os.environ, **SANITIZER_ENV, **more.pop('env', {}))
+    env = dict(os.environ, **sanitized.ENV, **more.pop('env', {}))
     return subprocess.run(argv, cwd=ROOT, text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, errors='replace', env=env, check=False, **more)
 
@@ -71,7 +70,7 @@ class Tests:
         need(compiler)
         where = self.folder(name)
         if not os.path.exists(os.path.join(where, 'build.ninja')):
-            p = shell(['meson', 'setup', where, '-Dwerror=true', *options], env={'CC': compiler})
+            p = shell(['meson', 'setup', where, *options], env={'CC': compiler})
             if p.returncode:
                 return p.stdout[-4000:], (0, 1, 0)
         p = shell(['ninja', '-C', where])
@@ -81,12 +80,11 @@ class Tests:
     # One method a kind, in the order they run; the docstring is what the run prints.
     def build_gcc(self):
         """gcc, warnings are errors"""
-        return self.compile('gcc', 'gcc', '-Dbuildtype=release')
+        return self.compile('gcc', 'gcc', '-Dbuildtype=release', '-Dwerror=true')
 
     def build_sanitized(self):
         """clang with ASan and UBSan, warnings are errors"""
-        return self.compile('asan', 'clang', '-Dbuildtype=debugoptimized', '-Doptimization=1',
-                            '-Db_sanitize=address,undefined', '-Db_lundef=false')
+        return self.compile('asan', 'clang', *sanitized.OPTIONS)
 
     def style(self):
         """layers, licences, sizes, headers, symbols"""
@@ -484,8 +482,8 @@ class Tests:
 
     def fuzz(self):
         """libFuzzer targets and saved crashers"""
-        return counted([PYTHON, 'tests/fuzz/run.py', '--build', self.folder('fuzz'), '--seconds',
-                        str(self.args.fuzz_seconds)])
+        return counted([PYTHON, 'tests/fuzz/run.py', '--build', os.path.join(self.build, 'asan'),
+                        '--seconds', str(self.args.fuzz_seconds)])
 
 
 for row in kinds.SCRIPTS:

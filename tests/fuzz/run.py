@@ -6,7 +6,7 @@
   run.py --replay KIND PROGRAM       feed seeds and crashers to a replay program
   run.py --seeds DIR                 write the seeds as files and leave
 
-DIR is configured for fuzzing (clang, libFuzzer, ASan, UBSan) unless it already is. Seeds are texts
+DIR is configured as tests/sanitized.py says unless it already is. Seeds are texts
 under seeds/: protobuf text for ONNX, encoded by protoc. New inputs are kept in DIR/corpus-*; a new
 crasher lands in tests/fuzz/crashers/: fix it and commit the file, it is a test from then on."""
 import argparse
@@ -19,17 +19,18 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(HERE))
+import sanitized  # noqa: E402
+
 KINDS = ('air', 'air_text', 'onnx', 'op_info', 'precision', 'rules', 'run_config', 'switch', 'tir',
          'train', 'value')
 # Seeds of these kinds are protobuf text: folder, file and message that encode them.
 PROTOS = {'onnx': ('frontend/onnx', 'onnx.proto', 'tl_onnx.ModelProto'),
           'air': ('backend/air', 'ge_ir.proto', 'tl_ge.ModelDef')}
-SETUP = ['-Dfuzz=true', '-Dbuildtype=debugoptimized', '-Db_sanitize=address,undefined',
-         '-Db_lundef=false', '-Dc_args=-fsanitize=fuzzer-no-link']
 # Longest input in bytes, seconds for one input, megabytes: what the readers must stay within.
 LIMITS = ['-max_len=16384', '-timeout=120', '-rss_limit_mb=2048', '-malloc_limit_mb=1024']
-ENV = dict(os.environ, ASAN_OPTIONS='detect_leaks=1:allocator_may_return_null=1',
-           UBSAN_OPTIONS='print_stacktrace=1:halt_on_error=1')
+ENV = dict(os.environ, **sanitized.ENV)
 
 
 def write_seeds(kind, folder):
@@ -66,7 +67,7 @@ def replay(kind, program):
 def configured(build):
     """Sets the build folder up when needed and builds the targets; '' or what went wrong."""
     steps = [] if os.path.exists(os.path.join(build, 'build.ninja')) else [
-        ['meson', 'setup', build, ROOT, *SETUP]]
+        ['meson', 'setup', build, ROOT, *sanitized.OPTIONS]]
     steps.append(['ninja', '-C', build] + ['tests/fuzz/fuzz-' + kind for kind in KINDS])
     for argv in steps:
         p = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
