@@ -26,7 +26,7 @@ GROUPS = {
                'quantized', 'chips', 'cast_counts', 'precision_corpus', 'precision_peers',
                'train_air', 'training_info', 'train_steps', 'half_steps', 'gradients', 'formulas',
                'estimates', 'artifacts', 'single_graph', 'loop_steps', 'variants', 'planted',
-               'reproducers'],
+               'layers', 'reproducers'],
     'deep': ['random_graphs', 'random_scopes', 'hunt', 'hunt_npu', 'hunt_train', 'precision',
              'ranges', 'extremes', 'kernels', 'train_random', 'tail_random', 'oom',
              'oom_commands', 'file_faults', 'determinism', 'emulation', 'fuzz'],

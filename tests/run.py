@@ -285,6 +285,12 @@ class Tests:
         return counted([PYTHON, 'tests/debug/planted.py', '--tailor', self.tool('gcc'),
                         '--planted', planted])
 
+    def layers(self):
+        """wrong rewrites that verify --layers must rank first: every 5th (--full: all)"""
+        planted = os.path.join(self.folder('gcc'), 'tests', 'tailor-planted')
+        return counted([PYTHON, 'tests/debug/layers.py', '--tailor', self.tool('gcc'), '--planted',
+                        planted, *([] if self.args.full else ['--every', '5'])])
+
     def reproducers(self):
         """failures that are recorded and replayed"""
         planted = os.path.join(self.folder('gcc'), 'tests', 'tailor-planted')

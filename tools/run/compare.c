@@ -86,7 +86,8 @@ void tl_describe(const tl_host *t, tl_numbers *out) {
 typedef struct comparison {
   tl_difference *d;
   double rtol, atol;
-  double dot, aa, bb;
+  double dot, aa, bb, ee;
+  double ulp; /* relative unit in the last place; 0: no float */
 } comparison;
 
 /* Returns the size of one unit in the last place relative to the number: 2 to the minus number of
@@ -114,6 +115,18 @@ static void note_off(comparison *c, uint64_t i, double a, double b, double beyon
   c->d->want = b;
 }
 
+/* Notes an error in units in the last place of b. Below 2^-14, the least normal f16, units no
+ * longer shrink: next to zero every error would be a huge number of them. */
+static void note_units(comparison *c, double error, double size) {
+  int exponent;
+  if (error <= 0 || c->ulp <= 0)
+    return;
+  frexp(fmax(size, 0x1p-14), &exponent);
+  double units = error / ldexp(c->ulp, exponent - 1);
+  if (units > c->d->ulp)
+    c->d->ulp = units;
+}
+
 /* Compares two numbers, of which b is the reference. NaN equals NaN, and an infinity equals itself;
  * infinities and NaN take no part in the sums. */
 static void compare_number(comparison *c, uint64_t i, double a, double b) {
@@ -130,6 +143,8 @@ static void compare_number(comparison *c, uint64_t i, double a, double b) {
   c->dot += a * b;
   c->aa += a * a;
   c->bb += b * b;
+  c->ee += error * error;
+  note_units(c, error, size);
   if (size > c->d->largest)
     c->d->largest = size;
   if (error > c->d->max_abs)
@@ -209,6 +224,7 @@ static void compare_tensors(comparison *c, const tl_host *a, const tl_host *b,
      * element of the tensor: where terms cancel, errors are as large as the terms and not as the
      * sum. */
     double coarse = fmax(fmax(unit(a), unit(b)), floats ? t->unit : 0);
+    c->ulp = floats ? fmax(coarse, 0x1p-23) : 0;
     c->d->unit = coarse > c->d->unit ? coarse : c->d->unit;
     c->rtol = t->by_type && coarse > t->rtol ? coarse : t->rtol;
     c->atol = t->units > 0 && coarse > 0 ? fmax(t->atol, t->units * coarse * largest(b)) : t->atol;
@@ -241,6 +257,8 @@ void tl_compare(const tl_host *got, const tl_host *want, const tl_tolerance *t, 
   compare_values(&c, got, want, t, cast);
   /* The square roots are taken one by one, because the product of both sums could overflow. */
   double size = sqrt(c.aa) * sqrt(c.bb);
+  bool lost = isinf(out->max_abs) || (c.ee > 0 && c.bb <= 0);
+  out->l2 = lost ? (double)INFINITY : c.ee > 0 ? sqrt(c.ee) / sqrt(c.bb) : 0;
   out->cosine = size > 0 ? c.dot / size : c.aa == c.bb ? 1 : 0;
   if (out->cosine > 1 || (c.dot == c.aa && c.dot == c.bb))
     out->cosine = 1; /* rounding; the same elements are exactly as alike as can be */

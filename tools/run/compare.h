@@ -34,6 +34,10 @@ typedef struct tl_difference {
   double max_rel;     /* |a - b| / |b| over elements with b != 0 */
   double largest;     /* |b|, over finite elements: what max_abs may be held against */
   double unit;        /* in the last place of the coarser type, relative; 0: finer than f16 */
+  double l2;          /* |a - b| / |b| of the tensors as vectors; infinity if b is zero and a is
+                         not, or if a NaN or infinity stands against something else */
+  double ulp;         /* greatest |a - b| in units in the last place of b, in the coarser of both
+                         float types, f32 at least; 0 for other types */
   double cosine;      /* 1 when both are zero; NaN when it has no meaning (strings) */
 } tl_difference;
 

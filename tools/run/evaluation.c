@@ -55,7 +55,10 @@ static tl_status lower(tl_cli *cli, tl_module *m) {
 }
 
 /* Kernels know ONNX's ops. Destroys the module after a failure. */
-static tl_status finish_load(const tl_session *s, tl_status status, tl_module **out) {
+static tl_status finish_load(const tl_evaluation *e, const tl_session *s, tl_status status,
+                             tl_module **out) {
+  if (status == TL_OK && e->loaded)
+    status = e->loaded(e->loaded_user, *out);
   if (status == TL_OK)
     status = tl_session_run_passes(s, *out, "expand-definitions");
   if (status == TL_OK)
@@ -68,7 +71,7 @@ static tl_status finish_load(const tl_session *s, tl_status status, tl_module **
 static tl_status load(tl_evaluation *e, const char *path, bool npu, tl_module **out) {
   const tl_session *s = &e->cli->session;
   TL_TRY(tl_session_load(s, path, out));
-  return finish_load(s, npu ? lower(e->cli, *out) : tl_session_settle(s, *out), out);
+  return finish_load(e, s, npu ? lower(e->cli, *out) : tl_session_settle(s, *out), out);
 }
 
 tl_status tl_evaluation_load(tl_evaluation *e, const char *path, tl_module **out) {
@@ -110,7 +113,7 @@ tl_status tl_evaluation_load_other(tl_evaluation *e, const char *path, tl_module
   TL_TRY(tl_session_load(&s, path, out));
   s.options = &options;
   tl_status status = keep_own(e, *out, &options);
-  return finish_load(&s, status == TL_OK ? tl_session_settle(&s, *out) : status, out);
+  return finish_load(e, &s, status == TL_OK ? tl_session_settle(&s, *out) : status, out);
 }
 
 tl_status tl_evaluation_load_npu(tl_evaluation *e, const char *path, tl_module **out) {

@@ -17,6 +17,9 @@ typedef struct tl_evaluation {
   tl_host_heap heap;
   tl_eval_options options;
   bool part; /* of work that says itself what it does */
+  /* Sees each model that is loaded while it still has tl:: and npu:: ops; NULL: nobody. */
+  tl_status (*loaded)(void *user, tl_module *m);
+  void *loaded_user;
   /* Sizes of dims that nobody gives, of random inputs: of symbols that are the first dim of some
    * input, and of the others. 0: 1 */
   int64_t assumed_first;

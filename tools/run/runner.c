@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ir/fork.h"
+#include "ir/graph.h"
 #include "tools/cli/folder.h"
 #include "tools/run/data_folder.h"
 #include "tools/run/value_files.h"
@@ -145,12 +147,12 @@ static tl_status call(runner *r) {
 
 /* ---- model, inputs, outputs ----------------------------------------------------------------- */
 
-/* Makes sure that the model is an ONNX file with the inputs that options ask for. Another one is
- * written as ONNX into the temporary folder. */
+/* Makes sure that the model is an ONNX file with the inputs that options ask for. Another one, and
+ * one that is in no file (path NULL), is written as ONNX into the temporary folder. */
 static tl_status prepare_model(runner *r, const char *path, tl_module *m) {
   const tl_options *o = &r->e->cli->settings.options;
   r->model = path;
-  if (tl_sv_ends_with(tl_sv_from(path), ".onnx") && !o->n_input_shapes && !o->n_frozen)
+  if (path && tl_sv_ends_with(tl_sv_from(path), ".onnx") && !o->n_input_shapes && !o->n_frozen)
     return TL_OK;
   r->model = tl_folder_path(r->e->cli, r->folder, "model.onnx");
   tl_session now = r->e->cli->session; /* the runner wants it now */
@@ -190,7 +192,7 @@ tl_status tl_runner_run(tl_evaluation *e, const char *path, tl_module *m, const 
                         tl_host_vec *outputs) {
   runner r = {.e = e};
   tl_progress_say(&e->cli->progress, tl_cli_has(e->cli, TL_OPTION_QUIET), "evaluating %s by %s",
-                  path, tl_cli_get(e->cli, TL_OPTION_RUNNER));
+                  m->path, tl_cli_get(e->cli, TL_OPTION_RUNNER));
   tl_status status = make_folder(&r);
   if (status == TL_OK)
     status = prepare_model(&r, path, m);
@@ -201,5 +203,58 @@ tl_status tl_runner_run(tl_evaluation *e, const char *path, tl_module *m, const 
   if (status == TL_OK)
     status = read_outputs(&r, m, outputs);
   remove_folder(&r);
+  return status;
+}
+
+/* ---- all tensors ---------------------------------------------------------------------------- */
+
+/* Returns true for a result that can be an output beside those of the model. */
+static bool is_further(const tl_module *m, tl_value_id v) {
+  const tl_type *t = tl_type_get(m, tl_value_type(m, v));
+  return tl_value_get(m, v)->name && t->kind == TL_KIND_TENSOR && t->dtype != TL_DTYPE_NONE &&
+         !tl_value_is_output(m, v);
+}
+
+/* Makes all tensors of the main graph outputs, behind those that it has. */
+static tl_status give_all(tl_module *m) {
+  tl_u32_vec list = {0};
+  const tl_graph *g = tl_module_main(m);
+  bool ok = true;
+  for (uint32_t i = 0; ok && i < tl_graph_n_outputs(m, g); i++)
+    ok = tl_u32_vec_push(&list, tl_graph_output(m, g, i));
+  TL_FOR_NODES(m, g, n)
+    for (uint32_t i = 0; i < tl_node_get(m, n)->n_results; i++)
+      if (is_further(m, tl_result(m, n, i)))
+        ok = ok && tl_u32_vec_push(&list, tl_result(m, n, i));
+  tl_status status = ok ? tl_graph_set_outputs(m, g->id, list.at, list.n) : tl_no_memory(m);
+  tl_u32_vec_release(&list);
+  return status;
+}
+
+/* Shows all values, and hands over those of the model's own outputs. */
+static tl_status hand_over(const tl_module *m, uint32_t n_own, tl_host_vec *all,
+                           const tl_runner_watch *watch, tl_host_vec *outputs) {
+  for (uint32_t i = 0; i < all->n; i++) {
+    tl_value_id v = tl_graph_output(m, tl_module_main(m), i);
+    TL_TRY(watch->fn(watch->user, m, v, all->at[i]));
+    if (i < n_own && !tl_host_vec_push(outputs, tl_host_retain(all->at[i])))
+      return tl_no_memory(m);
+  }
+  return TL_OK;
+}
+
+tl_status tl_runner_tensors(tl_evaluation *e, tl_module *m, const tl_host_vec *inputs,
+                            tl_host_vec *outputs, const tl_runner_watch *watch) {
+  tl_host_vec all = {0};
+  tl_module *whole = tl_module_fork(m, &e->cli->diag);
+  if (!whole)
+    return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
+  tl_status status = give_all(whole);
+  if (status == TL_OK)
+    status = tl_runner_run(e, NULL, whole, inputs, &all);
+  if (status == TL_OK)
+    status = hand_over(whole, tl_graph_n_outputs(m, tl_module_main(m)), &all, watch, outputs);
+  tl_values_release(&all);
+  tl_module_destroy(whole);
   return status;
 }

@@ -6,6 +6,7 @@
 
 #include "support/json_writer.h"
 #include "tools/run/value_text.h"
+#include "tools/verify/layers.h"
 
 void tl_verify_report_release(tl_verify_report *r) {
   tl_output_rows_release(&r->outputs);
@@ -313,8 +314,13 @@ static void add_json(tl_buf *out, const tl_verify_report *r, bool equal, uint32_
   for (uint32_t i = 0; i < r->outputs.n; i++)
     json_row(w, r->outputs.at[i].name, &r->outputs.at[i].d);
   tl_put_end(w);
-  if (r->inner)
+  if (r->inner && r->twins.layers) {
+    tl_json_line(w, 1);
+    tl_put_key(w, "layers");
+    tl_layers_json(w, &r->twins, most);
+  } else if (r->inner) {
     json_inner(w, &r->twins, most);
+  }
   tl_json_finish(w);
 }
 
@@ -331,7 +337,9 @@ tl_status tl_verify_print(tl_cli *cli, tl_verify_report *r) {
     add_json(&out, r, !cli->differs, (uint32_t)most);
   } else {
     add_outputs(&out, r);
-    if (r->inner)
+    if (r->inner && r->twins.layers)
+      tl_layers_text(&out, &r->twins, (uint32_t)most);
+    else if (r->inner)
       add_inner(&out, &r->twins, (uint32_t)most);
   }
   return tl_cli_print(cli, &out);

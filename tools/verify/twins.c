@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares the tensors that two models have in common by name. */
+/* Compares the tensors that two models have in common. */
 #include "tools/verify/twins.h"
+
+#include <math.h>
+
+#include "tools/run/elements.h"
 
 /* Returns true for named results and constants of the main graph. Folding turns computed tensors
  * into constants, so constants take part; inputs are the same by construction. */
@@ -60,10 +64,30 @@ bool tl_twins_init(tl_twins *t, tl_module *a, tl_module *b, const tl_tolerance *
 void tl_twins_release(tl_twins *t) {
   for (tl_value_id v = 0; t->kept && v < tl_module_value_end(t->b); v++)
     tl_host_release(t->kept[v]);
+  for (tl_value_id v = 0; t->given && v < tl_module_value_end(t->b); v++)
+    tl_host_release(t->given[v]);
+  free(t->given);
+  free(t->row_of);
   free(t->of_a);
   free(t->of_b);
   free(t->kept);
   tl_twin_vec_release(&t->rows);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static tl_tolerance tolerance_of(const tl_twins *t, tl_value_id v) {
+  tl_value_id other = t->of_b[v];
+  return tl_tolerance_for(t->tolerance, tl_grain_worse(tl_grain_of(&t->grains[0], other),
+                                                       tl_grain_of(&t->grains[1], v)));
+}
+
+/* Returns true if the pair is a guess by origin, or comes from files, and the shapes show that it
+ * is none. */
+static bool is_no_pair(const tl_twins *t, tl_value_id v, const tl_host *got, const tl_host *want) {
+  const tl_kin_row *row = tl_kin_of(t->kin, t->b, v);
+  bool guess = t->given || (row && row->twin && row->twin == t->of_b[v]);
+  return guess && got->kind == TL_HOST_TENSOR && !tl_host_same_shape(got, want);
 }
 
 /* Compares the value of b with that of a and adds the result. What is no tensor on one side has
@@ -72,11 +96,21 @@ static tl_status add_row(tl_twins *t, tl_value_id v, const tl_host *got, const t
   tl_twin row = {.value = v};
   if (got->kind != want->kind)
     return TL_OK;
-  tl_grain g =
-      tl_grain_worse(tl_grain_of(&t->grains[0], t->of_b[v]), tl_grain_of(&t->grains[1], v));
-  tl_tolerance own = tl_tolerance_for(t->tolerance, g);
+  if (is_no_pair(t, v, got, want)) {
+    t->other_shape++;
+    return TL_OK;
+  }
+  tl_tolerance own = tolerance_of(t, v);
   tl_compare(got, want, &own, true, &row.d);
-  return tl_twin_vec_push(&t->rows, row) ? TL_OK : tl_fail_memory(t->b->diag, TL_NOWHERE);
+  if (t->layers && tl_value_constant(t->b, v)) { /* it has no operands that could differ */
+    row.own = row.d;
+    row.has_own = true;
+  }
+  if (!tl_twin_vec_push(&t->rows, row))
+    return tl_fail_memory(t->b->diag, TL_NOWHERE);
+  if (t->row_of)
+    t->row_of[v] = t->rows.n;
+  return TL_OK;
 }
 
 tl_status tl_twins_watch_a(void *twins, const tl_module *m, tl_value_id v, const tl_host *value) {
@@ -106,15 +140,113 @@ tl_status tl_twins_watch_b(void *twins, const tl_module *m, tl_value_id v, const
   tl_twins *t = twins;
   const tl_tensor *constant = t->of_b[v] ? tl_value_constant(t->a, t->of_b[v]) : NULL;
   tl_host *want = t->kept[v];
-  t->kept[v] = NULL;
   if (constant && !want) {
     want = tl_host_from_tensor(value->heap, t->a, constant);
     if (!want)
       return tl_fail_memory(m->diag, TL_NOWHERE);
-  } else if (want) {
+    if (t->layers) { /* the second run needs it, too; it is a view of the model */
+      t->kept[v] = want;
+      t->kept_bytes += want->bytes;
+    }
+  } else if (want && !t->layers) {
+    t->kept[v] = NULL;
     t->kept_bytes -= want->bytes;
   }
   tl_status status = want ? add_row(t, v, value, want) : TL_OK;
-  tl_host_release(want);
+  if (!t->layers)
+    tl_host_release(want);
   return status;
+}
+
+/* ---- layers ---------------------------------------------------------------------------------- */
+
+/* Pairs values by their kin where names do not. */
+static bool pair_kin(tl_twins *t) {
+  tl_value_id *by_name = calloc((size_t)t->b->symbols.n + 1, sizeof *by_name);
+  if (!by_name)
+    return false;
+  index_names(t->b, by_name);
+  for (uint32_t i = 0; i < t->kin->rows.n; i++) {
+    const tl_kin_row *row = &t->kin->rows.at[i];
+    tl_value_id v = row->twin, twin = by_name[row->value];
+    if (!v || !twin || t->of_a[v] || t->of_b[twin] || !takes_part(t->a, v))
+      continue;
+    t->of_a[v] = twin;
+    t->of_b[twin] = v;
+  }
+  free(by_name);
+  return true;
+}
+
+bool tl_twins_add_layers(tl_twins *t, const tl_kin *kin) {
+  t->layers = true;
+  t->kin = kin;
+  t->row_of = calloc(tl_module_value_end(t->b), sizeof *t->row_of);
+  return t->row_of && pair_kin(t);
+}
+
+tl_status tl_twins_compare_given(tl_twins *t) {
+  TL_FOR_NODES(t->b, tl_module_main(t->b), n)
+    for (uint32_t i = 0; i < tl_node_get(t->b, n)->n_results; i++) {
+      tl_value_id v = tl_result(t->b, n, i);
+      if (t->given[v] && t->kept[v])
+        TL_TRY(add_row(t, v, t->given[v], t->kept[v]));
+    }
+  return TL_OK;
+}
+
+/* Copies elements into another float dtype. Numbers that it cannot hold become its largest ones:
+ * that they are lost is the fault of the node that makes them, not of those that use them. */
+static void cast(const tl_host *from, tl_host *to) {
+  double most = to->dtype == TL_DTYPE_F16 ? 65504.0 : (double)INFINITY;
+  for (uint64_t i = 0; i < from->n; i++) {
+    double v = tl_host_at(from, i);
+    tl_put_float(to, i, isfinite(v) ? fmax(-most, fmin(most, v)) : v);
+  }
+}
+
+/* Gives a value in the dtype that the users of `like` take; *out NULL: it cannot stand there. */
+static tl_status adapt(tl_host *v, const tl_host *like, tl_host **out) {
+  *out = NULL;
+  if (v->kind != TL_HOST_TENSOR || like->kind != TL_HOST_TENSOR || !tl_host_same_shape(v, like))
+    return TL_OK;
+  bool floats = tl_dtype_is_float((tl_dtype)v->dtype) && tl_dtype_is_float((tl_dtype)like->dtype);
+  if (v->dtype == like->dtype)
+    *out = tl_host_retain(v);
+  else if (floats)
+    *out = tl_host_new(like->heap, (tl_dtype)like->dtype, like->rank, like->dims);
+  if (!*out)
+    return v->dtype == like->dtype || floats ? TL_NO_MEMORY : TL_OK;
+  if (*out != v)
+    cast(v, *out);
+  return TL_OK;
+}
+
+/* Releases what was kept for a value. */
+static void forget(tl_twins *t, tl_value_id v) {
+  if (t->kept[v])
+    t->kept_bytes -= t->kept[v]->bytes;
+  tl_host_release(t->kept[v]);
+  t->kept[v] = NULL;
+}
+
+tl_status tl_twins_replace(void *twins, const tl_module *m, tl_value_id v, tl_host **value) {
+  tl_twins *t = twins;
+  tl_host *other = t->given ? t->given[v] : t->kept[v], *put;
+  if (!other)
+    return TL_OK;
+  if (t->row_of[v]) {
+    tl_twin *row = &t->rows.at[t->row_of[v] - 1];
+    tl_tolerance own = tolerance_of(t, v);
+    tl_compare(t->given ? other : *value, t->given ? *value : other, &own, true, &row->own);
+    row->has_own = true;
+  }
+  if (adapt(other, *value, &put) != TL_OK)
+    return tl_fail_memory(m->diag, TL_NOWHERE);
+  if (put) {
+    tl_host_release(*value);
+    *value = put;
+  }
+  forget(t, v);
+  return TL_OK;
 }

@@ -60,6 +60,10 @@ static tl_status verify_files(tl_evaluation *e, tl_module *a, const tl_tolerance
     if (tl_cli_has(e->cli, others[i]))
       return tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&e->cli->settings, others[i]),
                      "cannot be combined with a folder of outputs: it holds the inputs too");
+  if (tl_cli_has(e->cli, TL_OPTION_LAYERS))
+    return tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT,
+                   tl_at_option(&e->cli->settings, TL_OPTION_LAYERS),
+                   "cannot be combined with a folder of outputs: there are no tensors within");
   tl_status status = compare_with_files(e, a, t, &r, values);
   for (size_t i = 0; i < sizeof values / sizeof *values; i++)
     tl_values_release(&values[i]);
@@ -114,46 +118,94 @@ static tl_status make_inputs(tl_evaluation *e, tl_module *a, tl_module *b, tl_ai
   return tl_inputs_adapt(e, a, &values[0], b, &values[1]);
 }
 
-/* Runs both models on the same inputs. The first is the reference: only it may run in another
- * runtime, and only the second imitates an NPU. */
-static tl_status run_both(tl_evaluation *e, tl_module *a, tl_module *b, tl_verify_report *r,
-                          tl_aipp_feeds *f, tl_host_vec *values) {
-  const tl_tolerance *t = r->tolerance;
-  bool aipp = tl_cli_has(e->cli, TL_OPTION_AIPP);
-  tl_dtype emulate = e->options.emulate;
+/* Prepares the comparison of inner tensors. kin: of b; NULL: without layers. */
+static tl_status prepare(tl_evaluation *e, tl_module *a, tl_module *b, const tl_kin *kin,
+                         tl_verify_report *r) {
+  tl_dtype emulate = tl_cli_has(e->cli, TL_OPTION_AIPP) ? TL_DTYPE_F16 : e->options.emulate;
   uint64_t most = e->heap.limit ? e->heap.limit / 2 : UINT64_C(2) << 30;
-  TL_TRY(make_inputs(e, a, b, f, r, values));
-  r->inner = !tl_cli_has(e->cli, TL_OPTION_RUNNER);
-  bool known = tl_grains_find(a, TL_DTYPE_NONE, &r->grains[0]) &&
-               tl_grains_find(b, aipp ? TL_DTYPE_F16 : emulate, &r->grains[1]);
-  if (!known || (r->inner && !tl_twins_init(&r->twins, a, b, t, r->grains, most)))
-    return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
+  bool ok = tl_grains_find(a, TL_DTYPE_NONE, &r->grains[0]) &&
+            tl_grains_find(b, emulate, &r->grains[1]);
+  r->inner = ok && (kin || !tl_cli_has(e->cli, TL_OPTION_RUNNER));
+  ok = ok && (!r->inner || tl_twins_init(&r->twins, a, b, r->tolerance, r->grains, most));
+  ok = ok && (!kin || tl_twins_add_layers(&r->twins, kin));
+  return ok ? TL_OK : tl_fail_memory(&e->cli->diag, TL_NOWHERE);
+}
+
+/* Runs the first model, the reference, here or in another runtime. */
+static tl_status run_first(tl_evaluation *e, tl_module *a, tl_verify_report *r,
+                           tl_host_vec *values) {
+  tl_dtype emulate = e->options.emulate;
+  if (r->inner && tl_cli_has(e->cli, TL_OPTION_RUNNER))
+    return tl_runner_tensors(e, a, &values[0], &values[2],
+                             &(tl_runner_watch){tl_twins_watch_a, &r->twins});
   e->options.watch_user = &r->twins;
   e->options.watch = r->inner ? tl_twins_watch_a : NULL;
   e->options.emulate = TL_DTYPE_NONE;
-  TL_TRY(run_either(e, e->cli->word, a, &values[0], &values[2]));
-  e->options.watch = r->inner ? tl_twins_watch_b : NULL;
+  tl_status status = run_either(e, e->cli->word, a, &values[0], &values[2]);
+  e->options.watch = NULL;
   e->options.emulate = emulate;
-  TL_TRY(tl_evaluation_run(e, b, &values[1], &values[3]));
-  TL_TRY(tl_verify_outputs(e, a, b, &values[2], t, r));
-  return tl_verify_print(e->cli, r);
+  return status;
+}
+
+/* Runs the second model once more, each node on operands of the first. */
+static tl_status run_layers(tl_evaluation *e, tl_module *b, const tl_host_vec *inputs) {
+  tl_host_vec again = {0};
+  e->options.replace = tl_twins_replace;
+  tl_status status = tl_evaluation_run(e, b, inputs, &again);
+  e->options.replace = NULL;
+  tl_values_release(&again);
+  return status;
+}
+
+/* Runs both models on the same inputs. The first is the reference: only it may run in another
+ * runtime, and only the second imitates an NPU. */
+static tl_status run_both(tl_evaluation *e, tl_module *a, tl_module *b, const tl_kin *kin,
+                          tl_verify_report *r, tl_host_vec *values) {
+  TL_TRY(prepare(e, a, b, kin, r));
+  TL_TRY(run_first(e, a, r, values));
+  e->options.watch_user = &r->twins;
+  e->options.watch = r->inner ? tl_twins_watch_b : NULL;
+  tl_status status = tl_evaluation_run(e, b, &values[1], &values[3]);
+  e->options.watch = NULL;
+  if (status == TL_OK && kin)
+    status = run_layers(e, b, &values[1]);
+  if (status == TL_OK)
+    status = tl_verify_outputs(e, a, b, &values[2], r->tolerance, r);
+  return status == TL_OK ? tl_verify_print(e->cli, r) : status;
+}
+
+/* Loads the second model: another one, or the first in NPU form. kin: receives what its results
+ * are; NULL without layers. */
+static tl_status load_second(tl_evaluation *e, tl_kin *kin, tl_module **b) {
+  const tl_cli *cli = e->cli;
+  bool npu = tl_cli_has(cli, TL_OPTION_NPU_FORM);
+  e->loaded = kin ? tl_kin_note : NULL;
+  e->loaded_user = kin;
+  tl_status status = cli->word2 ? tl_evaluation_load_other(e, cli->word2, b)
+                     : npu      ? tl_evaluation_load_npu(e, cli->word, b)
+                                : tl_evaluation_load(e, cli->word, b);
+  e->loaded = NULL;
+  return status;
 }
 
 /* Compares two models; the second is another one, or the first in NPU form. */
 static tl_status verify_models(tl_evaluation *e, tl_module *a, const tl_tolerance *t) {
   tl_verify_report r = {.tolerance = t};
   tl_host_vec values[4] = {{0}};
-  tl_module *b;
-  bool npu = tl_cli_has(e->cli, TL_OPTION_NPU_FORM);
+  tl_module *b = NULL;
   tl_aipp_feeds feeds = {0};
-  TL_TRY(e->cli->word2 ? tl_evaluation_load_other(e, e->cli->word2, &b)
-         : npu         ? tl_evaluation_load_npu(e, e->cli->word, &b)
-                       : tl_evaluation_load(e, e->cli->word, &b));
-  tl_status status = run_both(e, a, b, &r, &feeds, values);
+  tl_kin kin = {.other = a}, *layers = tl_cli_has(e->cli, TL_OPTION_LAYERS) ? &kin : NULL;
+  r.skips_new = layers != NULL;
+  tl_status status = load_second(e, layers, &b);
+  if (status == TL_OK)
+    status = make_inputs(e, a, b, &feeds, &r, values);
+  if (status == TL_OK)
+    status = run_both(e, a, b, layers, &r, values);
   tl_aipp_release(&feeds);
   for (size_t i = 0; i < sizeof values / sizeof *values; i++)
     tl_values_release(&values[i]);
   tl_verify_report_release(&r);
+  tl_kin_release(&kin);
   tl_module_destroy(b);
   return status;
 }

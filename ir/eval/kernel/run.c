@@ -324,8 +324,11 @@ static tl_status show(tl_eval_run *run, tl_value_id v) {
 static tl_status keep_results(tl_eval_run *run, tl_node_id n, tl_host **out) {
   const tl_node *node = tl_node_get(run->m, n);
   for (uint32_t i = 0; i < node->n_results; i++) {
-    run->slots[node->results + i] = tl_host_retain(out[i]);
+    tl_host **slot = &run->slots[node->results + i];
+    *slot = tl_host_retain(out[i]);
     TL_TRY(show(run, node->results + i));
+    if (run->o->replace && *slot)
+      TL_TRY(run->o->replace(run->o->watch_user, run->m, node->results + i, slot));
   }
   return TL_OK;
 }

@@ -14,6 +14,11 @@
  * value is borrowed. */
 typedef tl_status (*tl_eval_watch)(void *user, const tl_module *m, tl_value_id v,
                                    const tl_host *value);
+/* Puts another value in the place of a result, after it was watched: those who use it get the
+ * other. *value is an owned reference, which the function may release and replace by one of the
+ * same dtype and shape. A status other than TL_OK stops the run. */
+typedef tl_status (*tl_eval_replace)(void *user, const tl_module *m, tl_value_id v,
+                                     tl_host **value);
 
 typedef struct tl_eval_options {
   bool exact;
@@ -23,6 +28,7 @@ typedef struct tl_eval_options {
   const volatile int *cancel; /* non-zero stops the run with TL_IO; NULL: never */
   uint64_t seed;              /* of random ops without a seed of their own */
   tl_eval_watch watch;        /* NULL: nobody */
+  tl_eval_replace replace;    /* of results of nodes, with watch_user; NULL: none is replaced */
   void *watch_user;
   _Atomic uint32_t *done; /* counts the nodes of the root graph that ran, for another thread; NULL:
                              nobody reads it */
