@@ -92,6 +92,11 @@ static inline tl_attr tl_attr_tensor(tl_symbol name, tl_tensor_id v) {
 static inline tl_attr tl_attr_graph(tl_symbol name, tl_graph_id v) {
   return (tl_attr){.name = name, .kind = TL_ATTR_GRAPH, .u.g = v};
 }
+/* Returns the graphs of an attribute, *n in number: none of one that holds no graph. */
+static inline const uint32_t *tl_attr_graphs(const tl_attr *a, uint32_t *n) {
+  *n = a->kind == TL_ATTR_GRAPH ? 1 : a->kind == TL_ATTR_GRAPHS ? a->count : 0;
+  return a->kind == TL_ATTR_GRAPHS ? a->u.ids : &a->u.g;
+}
 tl_attr tl_attr_ints(tl_module *m, tl_symbol name, const int64_t *v, uint32_t n);
 tl_attr tl_attr_floats(tl_module *m, tl_symbol name, const float *v, uint32_t n);
 /* kind: STRINGS, TENSORS, GRAPHS, TYPES or SPARSES. */

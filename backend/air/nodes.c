@@ -372,7 +372,7 @@ static void schedule_entries(tl_air *a, tl_node_id n) {
 static void op_entries(tl_air *a, tl_node_id n, const tl_air_row *row) {
   const tl_node *node = tl_node_get(a->m, n);
   for (uint32_t i = 0; i < node->n_attrs; i++)
-    if (node->attrs[i].kind != TL_ATTR_GRAPH)
+    if (node->attrs[i].kind != TL_ATTR_GRAPH && node->attrs[i].kind != TL_ATTR_GRAPHS)
       add_entry(a, (tl_entry){.key = tl_sym(a->m, node->attrs[i].name),
                               .kind = TL_ENTRY_ATTR,
                               .u.attr = &node->attrs[i]});
@@ -398,9 +398,11 @@ static void placement_entry(tl_air *a, tl_node_id n) {
 /* Names the bodies in the order of the prototype's graph attributes, which loaders rely on. */
 static void encode_subgraphs(tl_air *a, tl_node_id n, const tl_op *op) {
   for (uint32_t i = 0; op && i < op->n_attrs; i++) {
-    const tl_attr *g = tl_node_attr(a->m, n, op->attrs[i].value.name);
-    if (g && g->kind == TL_ATTR_GRAPH)
-      tl_encode_bytes(&a->buf, TL_NODE_SUBGRAPH, a->graph_names[g->u.g]);
+    const tl_attr *own = tl_node_attr(a->m, n, op->attrs[i].value.name);
+    uint32_t count = 0;
+    const tl_graph_id *at = own ? tl_attr_graphs(own, &count) : NULL;
+    for (uint32_t k = 0; k < count; k++)
+      tl_encode_bytes(&a->buf, TL_NODE_SUBGRAPH, a->graph_names[at[k]]);
   }
 }
 

@@ -64,10 +64,11 @@ static tl_status check_node(const tl_air *a, tl_node_id n) {
   for (uint32_t i = 0; i < node->n_results; i++)
     if (tl_air_type_problem(a->m, tl_value_type(a->m, node->results + i)))
       return check_type(a, node->results + i, tl_node_where(a->m, n));
+  bool bodies = tl_op_has_trait(node->op, TL_TRAIT_BODY);
   for (uint32_t i = 0; i < node->n_attrs; i++) {
     const char *problem = tl_air_attr_problem(a->m, &node->attrs[i]);
     tl_location where = {0};
-    if (!problem)
+    if (!problem || (bodies && node->attrs[i].kind == TL_ATTR_GRAPHS))
       continue;
     where = tl_node_where(a->m, n);
     where.attr = tl_sym(a->m, node->attrs[i].name);
@@ -153,17 +154,18 @@ static tl_status name_constants(tl_air *a, const tl_graph *g) {
 }
 
 /* Names a body graph "<node>_<position>_<attribute>", as GE's ONNX frontend does, and lists it. */
-static tl_status name_body(tl_air *a, tl_node_id n, uint32_t position, const tl_attr *attr) {
+static tl_status name_body(tl_air *a, tl_node_id n, uint32_t position, tl_symbol attr,
+                           tl_graph_id g) {
   tl_buf text;
   tl_buf_init(&text);
   tl_buf_add_sv(&text, a->node_names[n]);
-  tl_buf_printf(&text, "_%u_%.*s", position, TL_SV_ARG(tl_sym(a->m, attr->name)));
+  tl_buf_printf(&text, "_%u_%.*s", position, TL_SV_ARG(tl_sym(a->m, attr)));
   tl_sv name = {0};
   if (!text.failed)
     name = tl_air_name(&a->graph_pool, TL_SV(""), tl_buf_view(&text));
   tl_buf_release(&text);
-  a->graph_names[attr->u.g] = name;
-  return name.p && tl_u32_vec_push(&a->graphs, attr->u.g) ? TL_OK : tl_air_no_memory(a);
+  a->graph_names[g] = name;
+  return name.p && tl_u32_vec_push(&a->graphs, g) ? TL_OK : tl_air_no_memory(a);
 }
 
 /* Names the bodies of a node and appends them to the worklist of graphs. */
@@ -173,9 +175,11 @@ static tl_status add_bodies(tl_air *a, tl_node_id n) {
   if (!op || !(op->traits & TL_TRAIT_BODY))
     return TL_OK;
   for (uint32_t i = 0; i < op->n_attrs; i++) {
-    const tl_attr *g = tl_node_attr(a->m, n, op->attrs[i].value.name);
-    if (g && g->kind == TL_ATTR_GRAPH)
-      TL_TRY(name_body(a, n, position++, g));
+    const tl_attr *own = tl_node_attr(a->m, n, op->attrs[i].value.name);
+    uint32_t count = 0;
+    const tl_graph_id *at = own ? tl_attr_graphs(own, &count) : NULL;
+    for (uint32_t k = 0; k < count; k++)
+      TL_TRY(name_body(a, n, position++, own->name, at[k]));
   }
   return TL_OK;
 }

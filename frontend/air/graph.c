@@ -256,33 +256,65 @@ static tl_status add_constant(tl_air_reader *r, tl_graph_id g, tl_air_op *op) {
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
+/* Returns true if `own` is `name` as the writer spells it: with _ for what GE does not allow. */
+static bool is_spelling_of(tl_sv own, tl_sv name) {
+  if (own.n != name.n)
+    return false;
+  for (size_t i = 0; i < own.n; i++)
+    if (own.p[i] != name.p[i] && own.p[i] != '_')
+      return false;
+  return true;
+}
+
 /* Returns true if the output may take its name of the model from which the file was made: its value
- * is the result of a node, or a weight whose node has the name with a hash of its content behind
- * it. */
+ * is the result of a node, an input that has the name as GE spells it, or a weight whose node has
+ * the name with a hash of its content behind it. */
 static bool may_rename(const tl_air_reader *r, tl_value_id v, tl_sv name) {
   enum { HASH = 65 }; /* digits of SHA-256, and '_' */
   tl_sv own = tl_value_name(r->m, v);
   switch (tl_value_get(r->m, v)->kind) {
   case TL_VALUE_RESULT: return true;
+  case TL_VALUE_INPUT: return is_spelling_of(own, name);
   case TL_VALUE_CONSTANT:
     return own.n == name.n + HASH && memcmp(own.p, name.p, name.n) == 0 && own.p[name.n] == '_';
   default: return false;
   }
 }
 
+/* Frees a name for an output: the result of a node that is named so gets another name. Sets *free
+ * to false if an input, a weight or another output has it. */
+static tl_status free_name(tl_air_reader *r, tl_symbol s, bool *free) {
+  tl_value_id holder = tl_slot_get(&r->named, s);
+  *free = !holder ||
+          (tl_value_get(r->m, holder)->kind == TL_VALUE_RESULT && !tl_slot_get(&r->for_output, s));
+  if (!holder || !*free)
+    return TL_OK;
+  tl_symbol other = tl_module_fresh_name(r->m, tl_sym(r->m, s));
+  if (other == TL_NO_SYMBOL)
+    return TL_NO_MEMORY;
+  tl_value_set_name(r->m, holder, other);
+  return tl_slot_set(&r->named, other, holder);
+}
+
 static tl_status name_output(tl_air_reader *r, tl_proto desc, tl_value_id v) {
   tl_proto value;
   tl_sv name;
+  bool free;
   if (!tl_air_find(desc, TL_DESC_ATTR, "_origin_output_tensor_name", &value) ||
       !tl_air_string(value, &name) || name.n == 0 || !may_rename(r, v, name))
     return TL_OK;
   tl_symbol s = tl_air_symbol(r, name);
   if (s == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
-  if (tl_slot_get(&r->named, s))
-    return TL_OK; /* another value has it */
+  if (tl_slot_get(&r->named, s) == v)
+    return tl_slot_set(&r->for_output, s, 1);
+  TL_TRY(free_name(r, s, &free));
+  if (!free)
+    return TL_OK;
+  TL_TRY(tl_slot_set(&r->named, tl_value_get(r->m, v)->name, TL_NO_VALUE));
   tl_value_set_name(r->m, v, s);
-  return tl_slot_set(&r->named, s, 1);
+  TL_TRY(tl_slot_set(&r->for_output, s, 1));
+  return tl_slot_set(&r->named, s, v);
 }
 
 /* Takes the output's name, and the names of its open dims, from its desc. */

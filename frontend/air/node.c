@@ -37,7 +37,7 @@ tl_status tl_air_name_value(tl_air_reader *r, tl_value_id v, tl_sv name) {
   if (s == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
   tl_value_set_name(r->m, v, s);
-  return tl_slot_set(&r->named, s, 1);
+  return tl_slot_set(&r->named, s, v);
 }
 
 /* Names the results after their node, with a number if there are several, and types them. */

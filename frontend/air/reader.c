@@ -9,6 +9,7 @@ void tl_air_reader_release(tl_air_reader *r) {
   tl_air_op_vec_release(&r->ops);
   tl_u32_vec_release(&r->op_of);
   tl_u32_vec_release(&r->named);
+  tl_u32_vec_release(&r->for_output);
   tl_span_vec_release(&r->edges);
   tl_span_vec_release(&r->inputs);
   tl_span_vec_release(&r->outputs);

@@ -65,7 +65,8 @@ typedef struct tl_air_reader {
   tl_u32_vec graph_of;     /* by symbol: position in graphs + 1 */
   tl_air_op_vec ops;       /* of the graph being read */
   tl_u32_vec op_of;        /* by symbol: position in ops + 1 */
-  tl_u32_vec named;        /* by symbol: 1 if a value has the name */
+  tl_u32_vec named;        /* by symbol: the value that has the name */
+  tl_u32_vec for_output;   /* by symbol: 1 if it is the name of an output */
   uint32_t n_nodes;        /* over all graphs */
   uint32_t n_lost;         /* attributes without a value, which GE drops as well */
   uint32_t n_empty;        /* constants without data, in a text */

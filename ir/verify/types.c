@@ -16,20 +16,24 @@ static void report_count(tl_verifier *v, tl_node_id n, const char *what, uint32_
 }
 
 /* Graphs that see nothing from outside have an input for each operand: the branches of If for those
- * behind the condition (pass isolate), the graphs of While for all. */
+ * behind the condition (pass isolate), those of Case for those behind the index, the graphs of
+ * While for all. */
 static void check_captures_of(tl_verifier *v, tl_node_id n) {
   const tl_node *node = tl_node_get(v->m, n);
-  bool branches = node->op == TL_OP_If || node->op == TL_OP_npu_If;
+  bool branches = node->op == TL_OP_If || node->op == TL_OP_npu_If || node->op == TL_OP_npu_Case;
   uint32_t other = branches ? 1 : 0;
   if (!branches && node->op != TL_OP_tl_While && node->op != TL_OP_npu_While)
     return;
   for (uint32_t i = 0; i < node->n_attrs; i++) {
-    const tl_attr *a = &node->attrs[i];
-    uint32_t inputs = a->kind == TL_ATTR_GRAPH ? tl_graph_get(v->m, a->u.g)->inputs.n : 0;
-    if (a->kind == TL_ATTR_GRAPH && inputs + other != node->n_operands)
-      tl_verify_report(v, n, "has %u operands, but graph '%.*s' takes %u values%s",
-                       node->n_operands, TL_SV_ARG(tl_sym(v->m, a->name)), inputs,
-                       branches ? " behind the condition" : "");
+    uint32_t n_graphs;
+    const tl_graph_id *at = tl_attr_graphs(&node->attrs[i], &n_graphs);
+    for (uint32_t k = 0; k < n_graphs; k++) {
+      uint32_t inputs = tl_graph_get(v->m, at[k])->inputs.n;
+      if (inputs + other != node->n_operands)
+        tl_verify_report(v, n, "has %u operands, but graph '%.*s' takes %u values%s",
+                         node->n_operands, TL_SV_ARG(tl_sym(v->m, node->attrs[i].name)), inputs,
+                         branches ? " behind the condition" : "");
+    }
   }
 }
 

@@ -87,9 +87,12 @@ static void reach_body(walk *w, tl_graph_id g) {
 static void follow(walk *w, tl_node_id start) {
   const tl_node *node = tl_node_get(w->m, start);
   reach(w, start);
-  for (uint32_t i = 0; i < node->n_attrs; i++)
-    if (node->attrs[i].kind == TL_ATTR_GRAPH)
-      reach_body(w, node->attrs[i].u.g);
+  for (uint32_t i = 0; i < node->n_attrs; i++) {
+    uint32_t n;
+    const tl_graph_id *at = tl_attr_graphs(&node->attrs[i], &n);
+    for (uint32_t k = 0; k < n; k++)
+      reach_body(w, at[k]);
+  }
   while (w->left.n && !w->failed) {
     tl_node_id n = w->left.at[--w->left.n];
     reach_operands(w, tl_node_get(w->m, n));

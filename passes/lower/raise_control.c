@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns If, While and calls of the NPU into ONNX's (raise_control.h). */
+/* Turns If, Case, While and calls of the NPU into ONNX's (raise_control.h). */
 #include "passes/lower/raise_control.h"
 
 #include "ir/ops_gen.h"
@@ -76,15 +76,33 @@ static bool fits(const tl_module *m, const tl_graph *g, tl_node_id n, uint32_t f
   return g != NULL;
 }
 
+/* Puts the nodes of graph `id`, which has no inputs, in the place of node n. */
+static tl_status splice(tl_module *m, tl_node_id n, tl_graph_id id) {
+  const tl_graph *g = tl_graph_get(m, id);
+  uint32_t n_results = tl_node_get(m, n)->n_results;
+  tl_value_id *out = values(m, n_results);
+  tl_maker k = tl_maker_before(m, n);
+  if (!out)
+    return tl_no_memory(m);
+  list_outputs(m, g, out);
+  TL_TRY(tl_graph_splice(m, id, n));
+  for (uint32_t i = 0; i < n_results; i++)
+    tl_maker_replace(&k, tl_result(m, n, i), out[i]);
+  TL_TRY(tl_maker_status(&k));
+  tl_node_erase(m, n);
+  return TL_OK;
+}
+
 /* ---- If -------------------------------------------------------------------------------------- */
 
-static tl_status open_branch(tl_module *m, tl_node_id n, tl_symbol name) {
-  tl_graph *g = body_of(m, n, name);
+/* Makes a branch of node n use the operands behind the first one. */
+static tl_status open_branch(tl_module *m, tl_node_id n, tl_graph_id id) {
+  tl_graph *g = tl_graph_get(m, id);
   tl_value_id *out = values(m, tl_graph_n_outputs(m, g));
   tl_maker k = tl_maker_before(m, n);
   if (!out)
     return tl_no_memory(m);
-  k.graph = body_id(m, n, name);
+  k.graph = id;
   k.before = TL_NO_NODE;
   use_operands(m, g, n, 1);
   return set_outputs(&k, out, list_outputs(m, g, out));
@@ -95,8 +113,8 @@ tl_status tl_raise_if(tl_module *m, tl_node_id n) {
   if (!fits(m, body_of(m, n, TL_SYM_then_branch), n, 1) ||
       !fits(m, body_of(m, n, TL_SYM_else_branch), n, 1))
     return TL_OK;
-  TL_TRY(open_branch(m, n, TL_SYM_then_branch));
-  TL_TRY(open_branch(m, n, TL_SYM_else_branch));
+  TL_TRY(open_branch(m, n, body_id(m, n, TL_SYM_then_branch)));
+  TL_TRY(open_branch(m, n, body_id(m, n, TL_SYM_else_branch)));
   tl_value_id condition = tl_make_as(&k, tl_operand(m, n, 0), TL_DTYPE_BOOL);
   TL_TRY(tl_maker_status(&k));
   const tl_attr attrs[] = {*tl_node_attr(m, n, TL_SYM_then_branch),
@@ -107,25 +125,113 @@ tl_status tl_raise_if(tl_module *m, tl_node_id n) {
   return TL_OK;
 }
 
+/* ---- Case ------------------------------------------------------------------------------------ */
+
+/* A Case that becomes Ifs. */
+typedef struct choice {
+  tl_node_id n;
+  const tl_graph_id *at; /* its graphs */
+  tl_value_id index;     /* 0..number of graphs - 1 */
+} choice;
+
+static tl_graph_id make_range(tl_maker *k, const choice *c, tl_node_id owner, uint32_t from,
+                              uint32_t to);
+
+/* Makes an If where the maker stands, which runs one of the graphs from..to-1, at least two. */
+static tl_node_id make_halves(tl_maker *k, const choice *c, uint32_t from, uint32_t to) {
+  tl_module *m = k->m;
+  uint32_t middle = from + (to - from) / 2, count = tl_node_get(m, c->n)->n_results;
+  tl_value_id bound = tl_make_int(k, middle);
+  tl_value_id condition = tl_make(k, TL_OP_Less, c->index, bound, TL_NO_VALUE);
+  if (tl_maker_failed(k))
+    return TL_NO_NODE;
+  tl_node_spec spec = {.op = TL_OP_If, .operands = &condition, .n_operands = 1, .n_results = count};
+  tl_node_id n = k->before ? tl_graph_insert(m, k->before, &spec)
+                           : tl_graph_append(m, k->graph, &spec);
+  k->no_memory = k->no_memory || !n;
+  tl_attr attrs[] = {tl_attr_graph(TL_SYM_then_branch, TL_NO_GRAPH),
+                     tl_attr_graph(TL_SYM_else_branch, TL_NO_GRAPH)};
+  attrs[0].u.g = n ? make_range(k, c, n, from, middle) : TL_NO_GRAPH;
+  attrs[1].u.g = n ? make_range(k, c, n, middle, to) : TL_NO_GRAPH;
+  if (tl_maker_failed(k) || tl_node_set_attrs(m, n, attrs, 2) != TL_OK) {
+    k->no_memory = true;
+    return TL_NO_NODE;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    tl_value_id v = tl_result(m, n, i);
+    tl_value_set_type(m, v, tl_value_type(m, tl_result(m, c->n, i)));
+    tl_value_set_name(m, v, tl_maker_name(k, TL_SV("chosen")));
+  }
+  return n;
+}
+
+/* Returns a graph that runs one of the graphs from..to-1: that graph if it is one, else a body with
+ * an If. */
+static tl_graph_id make_range(tl_maker *k, const choice *c, tl_node_id owner, uint32_t from,
+                              uint32_t to) {
+  tl_module *m = k->m;
+  if (to - from == 1) {
+    tl_graph_get(m, c->at[from])->owner = owner;
+    return c->at[from];
+  }
+  tl_maker inner = *k;
+  inner.graph = tl_graph_create(m, TL_GRAPH_BODY, tl_graph_get(m, c->at[from])->name, owner);
+  inner.before = TL_NO_NODE;
+  inner.no_memory = k->no_memory || !inner.graph;
+  tl_node_id n = tl_maker_failed(&inner) ? TL_NO_NODE : make_halves(&inner, c, from, to);
+  uint32_t count = tl_node_get(m, c->n)->n_results;
+  tl_value_id *out = values(m, count);
+  for (uint32_t i = 0; n && out && i < count; i++)
+    out[i] = tl_result(m, n, i);
+  k->no_memory = inner.no_memory || !n || !out ||
+                 tl_graph_set_outputs(m, inner.graph, out, count) != TL_OK;
+  return inner.graph;
+}
+
+/* Returns the index as int64, with that of the last graph for a negative one. */
+static tl_value_id make_index(tl_maker *k, tl_node_id n, uint32_t count) {
+  tl_value_id index = tl_make_as(k, tl_operand(k->m, n, 0), TL_DTYPE_I64);
+  tl_value_id zero = tl_make_int(k, 0);
+  tl_value_id below = tl_make(k, TL_OP_Less, index, zero, TL_NO_VALUE);
+  tl_value_id last = tl_make_int(k, count - 1);
+  return tl_make(k, TL_OP_Where, below, last, index);
+}
+
+tl_status tl_raise_case(tl_module *m, tl_node_id n) {
+  const tl_attr *branches = tl_node_attr(m, n, TL_SYM_branches);
+  uint32_t count = 0, n_results = tl_node_get(m, n)->n_results;
+  choice c = {.n = n, .at = branches ? tl_attr_graphs(branches, &count) : NULL};
+  tl_maker k = tl_maker_before(m, n);
+  if (!count)
+    return TL_OK;
+  for (uint32_t i = 0; i < count; i++)
+    if (!fits(m, tl_graph_get(m, c.at[i]), n, 1) ||
+        tl_graph_n_outputs(m, tl_graph_get(m, c.at[i])) != n_results)
+      return TL_OK;
+  for (uint32_t i = 0; i < count; i++)
+    TL_TRY(open_branch(m, n, c.at[i]));
+  if (count == 1)
+    return splice(m, n, c.at[0]);
+  c.index = make_index(&k, n, count);
+  TL_TRY(tl_maker_status(&k));
+  TL_TRY(tl_node_set_attrs(m, n, NULL, 0)); /* the Ifs own the graphs from here on */
+  tl_node_id top = make_halves(&k, &c, 0, count);
+  TL_TRY(tl_maker_status(&k));
+  for (uint32_t i = 0; i < n_results; i++)
+    tl_maker_replace(&k, tl_result(m, n, i), tl_result(m, top, i));
+  TL_TRY(tl_maker_status(&k));
+  tl_node_erase(m, n);
+  return TL_OK;
+}
+
 /* ---- PartitionedCall ------------------------------------------------------------------------- */
 
 tl_status tl_raise_call(tl_module *m, tl_node_id n) {
   tl_graph *g = body_of(m, n, TL_SYM_f);
-  uint32_t n_results = tl_node_get(m, n)->n_results;
-  if (!fits(m, g, n, 0) || tl_graph_n_outputs(m, g) != n_results)
+  if (!fits(m, g, n, 0) || tl_graph_n_outputs(m, g) != tl_node_get(m, n)->n_results)
     return TL_OK;
-  tl_value_id *out = values(m, n_results);
-  tl_maker k = tl_maker_before(m, n);
-  if (!out)
-    return tl_no_memory(m);
   use_operands(m, g, n, 0);
-  list_outputs(m, g, out);
-  TL_TRY(tl_graph_splice(m, body_id(m, n, TL_SYM_f), n));
-  for (uint32_t i = 0; i < n_results; i++)
-    tl_maker_replace(&k, tl_result(m, n, i), out[i]);
-  TL_TRY(tl_maker_status(&k));
-  tl_node_erase(m, n);
-  return TL_OK;
+  return splice(m, n, body_id(m, n, TL_SYM_f));
 }
 
 /* ---- While ----------------------------------------------------------------------------------- */

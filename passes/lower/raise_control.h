@@ -9,6 +9,8 @@
 
 /* If: its branches use the operands, instead of inputs of their own. TL_NO_MEMORY. */
 tl_status tl_raise_if(tl_module *m, tl_node_id n) TL_NODISCARD;
+/* Case: a tree of Ifs that halve the range of the index. TL_NO_MEMORY. */
+tl_status tl_raise_case(tl_module *m, tl_node_id n) TL_NODISCARD;
 /* While: a Loop whose condition is computed before it and at the end of each iteration.
  * TL_NO_MEMORY. */
 tl_status tl_raise_while(tl_module *m, tl_node_id n) TL_NODISCARD;

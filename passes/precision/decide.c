@@ -50,7 +50,18 @@ static uint8_t agreed(const tl_precision_walk *w, const tl_node *node, uint32_t 
   return lower ? common : original;
 }
 
-/* Decides the outputs of bodies after their nodes. */
+/* Decides the outputs of a body after its nodes. */
+static void leave_body(tl_precision_walk *w, const tl_node *node, const tl_graph *body) {
+  bool branches = node->op == TL_OP_If;
+  const tl_node *ret = tl_node_get(w->m, body->ret);
+  for (uint32_t i = 0; i < ret->n_operands; i++) {
+    tl_precision_slot *s = &w->d->uses[ret->operands + i];
+    bool result = branches && i < node->n_results;
+    set_chosen(s, result ? w->d->values[node->results + i].chosen : s->original,
+               branches ? TL_BY_BRANCHES : TL_BY_BODY);
+  }
+}
+
 static void leave_bodies(tl_precision_walk *w, tl_node_id n) {
   const tl_node *node = tl_node_get(w->m, n);
   bool branches = node->op == TL_OP_If;
@@ -59,15 +70,10 @@ static void leave_bodies(tl_precision_walk *w, tl_node_id n) {
     set_chosen(s, agreed(w, node, i, s->original), TL_BY_BRANCHES);
   }
   for (uint32_t k = 0; k < node->n_attrs; k++) {
-    if (node->attrs[k].kind != TL_ATTR_GRAPH)
-      continue;
-    const tl_node *ret = tl_node_get(w->m, tl_graph_get(w->m, node->attrs[k].u.g)->ret);
-    for (uint32_t i = 0; i < ret->n_operands; i++) {
-      tl_precision_slot *s = &w->d->uses[ret->operands + i];
-      bool result = branches && i < node->n_results;
-      set_chosen(s, result ? w->d->values[node->results + i].chosen : s->original,
-                 branches ? TL_BY_BRANCHES : TL_BY_BODY);
-    }
+    uint32_t count;
+    const tl_graph_id *at = tl_attr_graphs(&node->attrs[k], &count);
+    for (uint32_t i = 0; i < count; i++)
+      leave_body(w, node, tl_graph_get(w->m, at[i]));
   }
 }
 
@@ -83,12 +89,14 @@ static tl_status walk_bodies(tl_precision_walk *w, tl_node_id n) {
     if (node->op == TL_OP_If && i && v) /* a captured value */
       set_chosen(&w->d->uses[u], w->d->values[v].chosen, TL_BY_BRANCHES);
   }
-  for (uint32_t k = 0; k < node->n_attrs; k++)
-    if (node->attrs[k].kind == TL_ATTR_GRAPH) {
-      const tl_graph *body = tl_graph_get(w->m, node->attrs[k].u.g);
-      enter_body(w, n, body);
-      TL_TRY(walk_graph(w, body));
+  for (uint32_t k = 0; k < node->n_attrs; k++) {
+    uint32_t count;
+    const tl_graph_id *at = tl_attr_graphs(&node->attrs[k], &count);
+    for (uint32_t i = 0; i < count; i++) {
+      enter_body(w, n, tl_graph_get(w->m, at[i]));
+      TL_TRY(walk_graph(w, tl_graph_get(w->m, at[i])));
     }
+  }
   leave_bodies(w, n);
   return TL_OK;
 }
@@ -97,7 +105,7 @@ static tl_status walk_bodies(tl_precision_walk *w, tl_node_id n) {
 
 static bool owns_bodies(const tl_node *node) {
   for (uint32_t i = 0; i < node->n_attrs; i++)
-    if (node->attrs[i].kind == TL_ATTR_GRAPH)
+    if (node->attrs[i].kind == TL_ATTR_GRAPH || node->attrs[i].kind == TL_ATTR_GRAPHS)
       return true;
   return false;
 }

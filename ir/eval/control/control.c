@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes the ops that run bodies: If, Loop, Scan, SequenceMap and npu::While. */
+/* Computes the ops that run bodies: If, Loop, Scan, SequenceMap, and npu::While, Case and
+ * PartitionedCall. */
 #include <stdlib.h>
 
 #include "ir/eval/kernel/kernel.h"
@@ -150,43 +151,67 @@ static tl_status loop_stack(loop_state *s, uint32_t which, uint32_t i, int64_t a
 
 /* ---- If ------------------------------------------------------------------------------------- */
 
-/* Any rank will do, as long as there is one element. */
+/* Any rank will do, as long as there is one element. Graphs of the NPU may count numbers other than
+ * 0 as true. */
 static tl_status read_condition(tl_eval *ctx, const tl_host *t, bool *out) {
-  if (!t || t->kind != TL_HOST_TENSOR || t->n != 1 || t->dtype != TL_DTYPE_BOOL)
+  tl_dtype d = t ? (tl_dtype)t->dtype : TL_DTYPE_NONE;
+  bool fits = d == TL_DTYPE_BOOL || tl_dtype_is_integer(d) || tl_dtype_is_float(d);
+  if (!t || t->kind != TL_HOST_TENSOR || t->n != 1 || !fits)
     return tl_eval_fail(ctx, "the condition must be one bool");
-  *out = ((const uint8_t *)t->data)[0] != 0;
+  *out = tl_host_at(t, 0) != 0;
   return TL_OK;
 }
 
-/* Collects the inputs of the bodies of npu::If: the operands behind the condition. ONNX's If has
- * none. */
-static tl_status body_inputs(tl_eval *ctx, tl_host ***out, uint32_t *n) {
-  *n = ctx->n_in > 1 ? ctx->n_in - 1 : 0;
+/* Collects the inputs of the bodies of npu::If and its like: the operands from `first` on. ONNX's
+ * If has none. */
+static tl_status body_inputs(tl_eval *ctx, uint32_t first, tl_host ***out, uint32_t *n) {
+  *n = ctx->n_in > first ? ctx->n_in - first : 0;
   *out = tl_eval_scratch(ctx, *n + 1u, sizeof **out);
   if (!*out)
     return tl_eval_no_memory(ctx);
   for (uint32_t i = 0; i < *n; i++) {
-    if (!ctx->in[i + 1])
-      return tl_eval_fail(ctx, "operand %u is absent", i + 1);
+    if (!ctx->in[i + first])
+      return tl_eval_fail(ctx, "operand %u is absent", i + first);
     /* const is cast away for the reference count only */
-    (*out)[i] = (tl_host *)(uintptr_t)ctx->in[i + 1];
+    (*out)[i] = (tl_host *)(uintptr_t)ctx->in[i + first];
   }
   return TL_OK;
 }
 
-/* The outputs of the body become the results directly. */
-tl_status tl_eval_if(tl_eval *ctx) {
-  bool condition;
+/* Runs a graph on the operands from `first` on; its outputs become the results directly. */
+static tl_status run_branch(tl_eval *ctx, tl_graph_id body, uint32_t first) {
   tl_host **inputs;
   uint32_t n_inputs;
-  TL_TRY(read_condition(ctx, tl_eval_in(ctx, 0), &condition));
-  tl_graph_id body = tl_eval_body_attr(ctx, condition ? TL_SYM_then_branch : TL_SYM_else_branch);
   uint32_t n = body ? tl_graph_n_outputs(ctx->m, tl_graph_get(ctx->m, body)) : 0;
   if (!body || n != tl_node_get(ctx->m, ctx->node)->n_results)
     return tl_eval_fail(ctx, "the branch gives %u values, the node has %u results", n,
                         tl_node_get(ctx->m, ctx->node)->n_results);
-  TL_TRY(body_inputs(ctx, &inputs, &n_inputs));
+  TL_TRY(body_inputs(ctx, first, &inputs, &n_inputs));
   return tl_eval_body(ctx, body, inputs, n_inputs, ctx->out, n);
+}
+
+tl_status tl_eval_if(tl_eval *ctx) {
+  bool condition;
+  TL_TRY(read_condition(ctx, tl_eval_in(ctx, 0), &condition));
+  return run_branch(ctx,
+                    tl_eval_body_attr(ctx, condition ? TL_SYM_then_branch : TL_SYM_else_branch), 1);
+}
+
+/* npu::PartitionedCall: its graph alone. */
+tl_status tl_eval_call(tl_eval *ctx) {
+  return run_branch(ctx, tl_eval_body_attr(ctx, TL_SYM_f), 0);
+}
+
+/* npu::Case: the graph with the number that operand 0 gives; the last one for any other number. */
+tl_status tl_eval_case(tl_eval *ctx) {
+  const tl_attr *a = tl_node_attr(ctx->m, ctx->node, TL_SYM_branches);
+  const tl_host *t = tl_eval_in(ctx, 0);
+  uint32_t n = 0;
+  const tl_graph_id *at = a ? tl_attr_graphs(a, &n) : NULL;
+  if (!n || t->n != 1 || !tl_dtype_is_integer((tl_dtype)t->dtype))
+    return tl_eval_fail(ctx, "operand 0 must be one integer, and at least one graph be there");
+  int64_t which = tl_host_int_at(t, 0);
+  return run_branch(ctx, at[which < 0 || which >= n ? n - 1 : which], 1);
 }
 
 /* ---- While ---------------------------------------------------------------------------------- */
