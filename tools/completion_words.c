@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of names that completion offers as values: chips, passes, fusions, ops. */
+/* Lists of names that completion offers as values: chips, passes, fusions, ops of ONNX and NPU. */
 #include "ir/chip/soc.h"
 #include "ir/op.h"
 #include "ir/options/fusion_names.h"
@@ -23,6 +23,7 @@ const char *tl_completion_list(tl_option_id id) {
   case TL_OPTION_OP_BLOCK_LIST:
   case TL_OPTION_OP_INCLUDE_LIST:
   case TL_OPTION_EXPLAIN_TYPE: return "ops";
+  case TL_OPTION_OPTYPELIST_FOR_IMPLMODE: return "types";
   default: return NULL;
   }
 }
@@ -54,10 +55,10 @@ static void add_fusions(tl_buf *out, bool scopes) {
       add_word(out, rows[i].name);
 }
 
-/* Adds ops of the default domain: '::' is no part of a word for shells. */
-static void add_ops(tl_buf *out) {
+/* Adds ops of a domain without its name: '::' is no part of a word for shells. */
+static void add_ops(tl_buf *out, const char *domain) {
   for (uint32_t i = 0; i < tl_n_op_rows; i++)
-    if (tl_op_row(i) && !*tl_op_row(i)->domain)
+    if (tl_op_row(i) && strcmp(tl_op_row(i)->domain, domain) == 0)
       add_word(out, tl_op_row(i)->name);
 }
 
@@ -67,7 +68,9 @@ void tl_completion_words(tl_buf *out, const char *list) {
   else if (strcmp(list, "passes") == 0)
     add_passes(out);
   else if (strcmp(list, "ops") == 0)
-    add_ops(out);
+    add_ops(out, "");
+  else if (strcmp(list, "types") == 0)
+    add_ops(out, "npu");
   else
     add_fusions(out, strcmp(list, "scopes") == 0);
 }

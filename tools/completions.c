@@ -41,7 +41,7 @@ static void add_values(tl_buf *out, const tl_option_row *row) {
     tl_buf_add_char(out, *c == '|' ? ' ' : *c);
 }
 
-static const char *const lists[] = {"chips", "passes", "fusions", "scopes", "ops"};
+static const char *const lists[] = {"chips", "passes", "fusions", "scopes", "ops", "types"};
 
 /* Returns true if an option before row i, of another command, has its name and list. */
 static bool is_repeated(unsigned i) {
@@ -66,7 +66,7 @@ static void add_bash_lists(tl_buf *out) {
                     "_tailor_names() {\n"
                     "  local last=${cur##*[,;]}\n"
                     "  COMPREPLY=($(compgen -P \"${cur:0:${#cur}-${#last}}\" "
-                    "-W \"$(_tailor_words $1)\" -- \"$last\"))\n}\n");
+                    "-W \"$(for list; do _tailor_words $list; done)\" -- \"$last\"))\n}\n");
 }
 
 /* Adds one case for each option whose values are known names. */
@@ -77,6 +77,16 @@ static void add_bash_names(tl_buf *out) {
       tl_buf_printf(out, "    --%s) _tailor_names %s; return;;\n",
                     tl_option_row_get((tl_option_id)i)->name, list);
   }
+}
+
+/* Adds the options whose value, if any, follows '=' and never a blank. */
+static void add_optional(tl_buf *out) {
+  for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
+    const tl_option_row *row = tl_option_row_get((tl_option_id)i);
+    if (row->kind == TL_OPTION_MAYBE && is_offered(row, TL_COMMAND_ANY))
+      tl_buf_printf(out, " --%s", row->name);
+  }
+  tl_buf_add_char(out, ' ');
 }
 
 /* Adds one case for each option with a fixed list of values. */
@@ -104,7 +114,10 @@ void tl_complete_bash(tl_buf *out) {
                     "common= option=\n  COMPREPLY=()\n"
                     "  # bash splits words at '='\n"
                     "  if [[ $cur == = ]]; then option=$prev; cur=; elif [[ $prev == = ]]; then\n"
-                    "    option=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
+                    "    option=${COMP_WORDS[COMP_CWORD-2]}\n"
+                    "  elif [[ $prev == --* && $cur != -* && \"");
+  add_optional(out);
+  tl_buf_add_z(out, "\" != *\" ${prev//_/-} \"* ]]; then option=$prev; fi\n"
                     "  case ${option//_/-} in\n");
   add_bash_names(out);
   add_bash_values(out);
@@ -131,7 +144,7 @@ void tl_complete_bash(tl_buf *out) {
                "  # names as atc spells them\n"
                "  [[ $cur == --*_* ]] && words=${words//-/_} && words=${words//__/--}\n"
                "  if [[ ${COMP_WORDS[1]} == ops && $cur != -* ]]; then\n"
-               "    _tailor_names ops\n"
+               "    _tailor_names ops types\n"
                "  elif [[ $cur == -* || $COMP_CWORD == 1 || ${COMP_WORDS[1]} == help ]]; then\n"
                "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
                "    [[ ${#COMPREPLY[@]} == 1 && $COMPREPLY == *= ]] && compopt -o nospace\n"
@@ -154,13 +167,13 @@ static void add_zsh_text(tl_buf *out, const char *text) {
 /* Adds the zsh specification of an option: name, help and values. */
 static void add_zsh_option(tl_buf *out, tl_option_id id) {
   const tl_option_row *row = tl_option_row_get(id);
-  bool bare = row->kind == TL_OPTION_FLAG || row->kind == TL_OPTION_MAYBE;
-  tl_buf_printf(out, "        '--%s%s[", row->name, bare ? "" : "=");
+  bool bare = row->kind == TL_OPTION_FLAG, maybe = row->kind == TL_OPTION_MAYBE;
+  tl_buf_printf(out, "        '--%s%s[", row->name, bare ? "" : maybe ? "=-" : "=");
   add_zsh_text(out, row->help);
   tl_buf_add_char(out, ']');
   const char *list = tl_completion_list(id);
   if (list && !bare)
-    tl_buf_printf(out, ":value:_tailor_%s", list);
+    tl_buf_printf(out, ":%svalue:_tailor_%s", maybe ? ":" : "", list);
   else if (row->kind == TL_OPTION_PATH)
     tl_buf_add_z(out, ":file:_files");
   else if (row->kind == TL_OPTION_BIT || row->kind == TL_OPTION_BOOL ||
@@ -169,7 +182,7 @@ static void add_zsh_option(tl_buf *out, tl_option_id id) {
     add_values(out, row);
     tl_buf_add_char(out, ')');
   } else if (!bare) {
-    tl_buf_add_z(out, ":value:");
+    tl_buf_add_z(out, maybe ? "::value:" : ":value:");
   }
   tl_buf_add_z(out, "' \\\n");
 }
@@ -191,6 +204,7 @@ static void add_zsh_lists(tl_buf *out) {
     tl_completion_words(out, lists[i]);
     tl_buf_add_z(out, ")\n  compset -P '*[,;]'\n  compadd -a names\n}\n");
   }
+  tl_buf_add_z(out, "_tailor_all_ops() { _tailor_ops; _tailor_types }\n");
 }
 
 /* Adds the options and words of a command. */
@@ -203,7 +217,7 @@ static void add_zsh_command(tl_buf *out, const tl_command *command) {
     if (is_offered(tl_option_row_get((tl_option_id)k), command->bit))
       add_zsh_option(out, (tl_option_id)k);
   tl_buf_printf(out, "        '*:%s')\n      ;;\n",
-                command->bit == TL_COMMAND_OPS ? "op:_tailor_ops" : "file:_files");
+                command->bit == TL_COMMAND_OPS ? "op:_tailor_all_ops" : "file:_files");
 }
 
 void tl_complete_zsh(tl_buf *out) {

@@ -68,13 +68,24 @@ $ bash complete passes --fusion = AABiasadd
 $ bash complete convert --disable-scope-fusion-passes = Scope | head -1
 > ScopeBasicLSTMCellPass
 $ bash complete ops Conv | tr '\n' ' '
-> Conv ConvInteger ConvTranspose
+> Conv ConvInteger ConvTranspose Conv2D Conv2DBackpropFilter Conv2DBackpropInput Conv2DTranspose Conv2DTransposeD Conv3D Conv3DTranspose Conv3DTransposeD Conv3DTransposeV2
 $ bash complete explain --type = Relu,Conv | tr '\n' ' '
 > Relu,Conv Relu,ConvInteger Relu,ConvTranspose
 $ bash complete convert --soc-version = nochip
 >
 $ bash complete convert --no_such
 >
+# A value may follow a blank; that of an option which needs none does not. Types of NPU ops.
+$ bash complete convert --soc_version Ascend310P3; bash complete opt --passes dead-nodes,fold-c; bash complete convert --precision_mode_v2 mixed_f; bash complete convert --optypelist-for-implmode = SoftmaxV; bash complete ops MatMulV
+> Ascend310P3
+> dead-nodes,fold-constants
+> mixed_float16
+> SoftmaxV2
+> SoftmaxV2WithDropOutDoMaskV3D
+> MatMulV2
+$ touch file.onnx; bash complete explain --print-after file; bash complete run --npu file
+> file.onnx
+> file.onnx
 $ cd /; bash -c '. "$0"/script; COMP_WORDS=(tailor convert --op-name-map = /et); COMP_CWORD=4; _tailor 2>/dev/null; echo ${COMPREPLY[@]}' "$OLDPWD"
 > /etc
 $ tailor --generate=man | sed -n '/^.SS The options of convert used most/,/^.SS Input/p' | grep -c '^.TP'
