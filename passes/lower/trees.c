@@ -29,6 +29,8 @@ typedef struct ensemble {
   tl_attr_numbers base;
   tl_sv transform;
   const tl_attr *labels; /* NULL: a regressor */
+  bool one;              /* all votes are for one of two classes: that score decides alone */
+  bool signed_votes;     /* a weight is negative: that score is no probability */
 } ensemble;
 
 static tl_value_id op2(ensemble *e, tl_op_id op, tl_value_id a, tl_value_id b) {
@@ -136,12 +138,36 @@ static tl_value_id score(ensemble *e, tl_value_id leaves) {
 
 static tl_value_id add_base(ensemble *e, tl_value_id s) {
   const tl_dim n = e->targets;
+  if (e->one) {
+    const double both[] = {e->base.n ? e->base.at[0] : 0, 0};
+    return e->base.n ? op2(e, TL_OP_Add, s, floats(e, TL_DTYPE_F32, both, 1, &n)) : s;
+  }
   bool each = e->base.n && e->base.n == (uint32_t)e->targets;
   return each ? op2(e, TL_OP_Add, s, floats(e, TL_DTYPE_F32, e->base.at, 1, &n)) : s;
 }
 
+/* Returns the score, [rows,1], that decides between two classes. */
+static tl_value_id sole_score(ensemble *e, tl_value_id s) {
+  return tl_make_slice(&e->k, s, 1, e->t.vote_target[0], e->t.vote_target[0] + 1);
+}
+
+/* Votes for class 0 stand for one score s, which becomes -s and s, or 1 - s and s where it is a
+ * probability. SOFTMAX changes no single score. */
+static tl_value_id pair(ensemble *e, tl_value_id s) {
+  const bool logistic = tl_sv_is(e->transform, "LOGISTIC");
+  tl_value_id at[2];
+  at[1] = sole_score(e, s);
+  at[0] = e->signed_votes || logistic
+              ? op2(e, TL_OP_Neg, at[1], TL_NO_VALUE)
+              : op2(e, TL_OP_Sub, tl_make_number(&e->k, TL_DTYPE_F32, 1), at[1]);
+  tl_value_id both = tl_make_concat(&e->k, at, 2, 1);
+  return logistic ? op2(e, TL_OP_Sigmoid, both, TL_NO_VALUE) : both;
+}
+
 /* A single score stays as it is. */
 static tl_value_id transform(ensemble *e, tl_value_id s) {
+  if (e->one && e->t.vote_target[0] == 0)
+    return pair(e, s);
   if (e->targets == 1)
     return s;
   if (tl_sv_is(e->transform, "SOFTMAX"))
@@ -162,6 +188,18 @@ static const char *read_shape(ensemble *e, int64_t *features) {
   return NULL;
 }
 
+/* Of two classes whose votes all are for one, that score decides alone. What a base value then
+ * belongs to is certain only if there is one, and the votes are for class 0. */
+static const char *read_pair(ensemble *e) {
+  e->one = e->labels && e->targets == 2 && e->t.n_votes > 0;
+  for (uint32_t i = 0; i < e->t.n_votes; i++) {
+    e->one = e->one && e->t.vote_target[i] == e->t.vote_target[0];
+    e->signed_votes = e->signed_votes || e->t.vote_weight[i] < 0;
+  }
+  const uint32_t most = !e->one ? (uint32_t)e->targets : e->t.vote_target[0] == 0 ? 1 : 0;
+  return e->base.n && e->base.n != most ? "its base values are not one a target" : NULL;
+}
+
 static const char *read_rest(ensemble *e) {
   tl_sv how = tl_node_attr_string(e->m, e->n, TL_SYM_aggregate_function);
   e->transform = tl_node_attr_string(e->m, e->n, TL_SYM_post_transform);
@@ -170,10 +208,9 @@ static const char *read_rest(ensemble *e) {
   if (e->transform.n && !tl_sv_is(e->transform, "NONE") && !tl_sv_is(e->transform, "SOFTMAX") &&
       !tl_sv_is(e->transform, "LOGISTIC"))
     return "its post_transform has no form";
-  if (e->base.n && e->base.n != (uint32_t)e->targets)
-    return "its base values are not one a target";
-  if (e->labels && e->targets == 2) /* ONNX Runtime has rules of its own for them */
-    return "it has two classes, between which a threshold decides";
+  const char *why = read_pair(e);
+  if (why)
+    return why;
   if ((uint64_t)e->t.n > (uint64_t)MOST_VOTES / (uint64_t)e->targets)
     return "it has too many nodes and targets";
   return !e->t.depth               ? "no tree has a node that decides"
@@ -211,8 +248,19 @@ static tl_status read_ensemble(ensemble *e, const char **why) {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
+/* A score that decides alone is compared with 0.5, or with 0 if it is no probability. */
+static tl_value_id label_of_two(ensemble *e, tl_value_id scores) {
+  const double threshold = e->signed_votes ? 0 : 0.5;
+  tl_value_id s = tl_make_squeeze(&e->k, sole_score(e, scores), 1);
+  tl_value_id over = op2(e, TL_OP_Greater, s, tl_make_number(&e->k, TL_DTYPE_F32, threshold));
+  return tl_make(&e->k, TL_OP_Where, over, tl_make_int(&e->k, e->labels->u.is[1]),
+                 tl_make_int(&e->k, e->labels->u.is[0]));
+}
+
 /* Of equal scores the first class wins, as with ArgMax. The scores before the transform decide. */
 static tl_value_id label(ensemble *e, tl_value_id scores) {
+  if (e->one)
+    return label_of_two(e, scores);
   const tl_attr attrs[] = {tl_attr_int(TL_SYM_axis, 1), tl_attr_int(TL_SYM_keepdims, 0)};
   tl_node_spec spec = {.op = TL_OP_ArgMax,
                        .operands = &scores,

@@ -203,7 +203,8 @@ static binary find_binary(const ensemble *e) {
   return b;
 }
 
-/* The scores before the transform choose the label. */
+/* The scores before the transform choose the label. Of two classes with votes each the greater
+ * score wins, as ONNX says; ONNX Runtime gives the number 0 or 1 there, by the sign of a score. */
 static void classify_row(tl_eval *ctx, const ensemble *e, const binary *b,
                          const tl_ml_labels *labels, tl_host *y, uint64_t row) {
   double *scores = e->scores + row * e->targets;
