@@ -57,6 +57,8 @@ SCRIPTS = {
         'tails of random training steps'),
     'train_air': ('tests/train/air.py', 'gcc',
         'training steps to AIR in every combination of modes, independently checked'),
+    'test_rules': ('tests/rules/test_rules.py', 'gcc',
+        'test-rules finds every wrong rule, and says nothing of right ones (some files)'),
     'training_info': ('tests/train/training_info.py', 'asan',
         'training steps of training_info'),
     'traps': ('tests/precision/traps.py', 'gcc',

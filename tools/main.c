@@ -119,6 +119,15 @@ static const tl_command commands[] = {
      "it, with the options that were given then, in a process of its own. Says how it ended. Exit "
      "status 5: it ended otherwise than when it was recorded.",
      tl_command_replay},
+    {"test-rules", TL_COMMAND_TEST_RULES, "FILE.tlr [MODEL] [--count=N] [--rule=NAME]",
+     "test rewrite rules on graphs made for them",
+     "Makes graphs that fit the patterns of the rules in a file, with random shapes, dtypes, "
+     "attributes and constants, applies the rules, and compares what the evaluator computes before "
+     "and behind them. For each condition, makes near misses, in which it alone does not hold, and "
+     "tells whether the rule would be wrong without it. Names other rules that fit the same nodes, "
+     "those that leave nothing for a rule, and rules that undo each other. With MODEL, the rules "
+     "are tried wherever they fit in it. Exit status 5: a rule is wrong or comes to no end.",
+     tl_command_test_rules},
     {"options", TL_COMMAND_OPTIONS, "[KEY] [--json]", "list the keys of run configurations",
      "Lists the keys that a file for --run-config may have, by section: type, values, default, "
      "consumer, and the name in GE. With KEY, only that key.",

@@ -20,6 +20,7 @@
 #define BISECT TL_COMMAND_BISECT
 #define REDUCE TL_COMMAND_REDUCE
 #define DEBUG TL_COMMAND_DEBUG
+#define TEST_RULES TL_COMMAND_TEST_RULES
 #define TRAINING (CONVERT | OPT | EXPLAIN | SIMULATE)
 
 /* Where keys of a run configuration stand, and what happens to them, by their consumer. */

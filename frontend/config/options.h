@@ -70,7 +70,8 @@ enum {
   TL_COMMAND_BISECT = 1 << 15,
   TL_COMMAND_REDUCE = 1 << 16,
   TL_COMMAND_REPLAY = 1 << 17,
-  TL_COMMAND_ANY = (1 << 18) - 1,
+  TL_COMMAND_TEST_RULES = 1 << 18,
+  TL_COMMAND_ANY = (1 << 19) - 1,
   /* They run conversions over and over, and take all options of convert. */
   TL_COMMAND_DEBUG = TL_COMMAND_BISECT | TL_COMMAND_REDUCE | TL_COMMAND_REPLAY
 };

@@ -41,6 +41,7 @@ $ tailor help
 >   bisect          find the rewrite that breaks a model
 >   reduce          make a model that fails small
 >   replay          run what a reproducer holds
+>   test-rules      test rewrite rules on graphs made for them
 >   options         list the keys of run configurations
 >   help            explain a command
 >
@@ -72,6 +73,7 @@ $ tailor --help
 >   bisect          find the rewrite that breaks a model
 >   reduce          make a model that fails small
 >   replay          run what a reproducer holds
+>   test-rules      test rewrite rules on graphs made for them
 >   options         list the keys of run configurations
 >   help            explain a command
 >
