@@ -14,6 +14,7 @@ enum { /* TL_<message>_<field> */
        TL_GRAPH_INPUT = 4,
        TL_GRAPH_OUTPUT = 5,
        TL_GRAPH_NODE = 6,
+       TL_GRAPH_ATTR = 11,
        TL_NODE_NAME = 1,
        TL_NODE_TYPE = 2,
        TL_NODE_INPUT = 5,

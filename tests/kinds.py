@@ -6,6 +6,9 @@ puts them into groups; tests/run.py has a method for each kind that needs more."
 SCRIPTS = {
     'aipp': ('tests/cli/test_aipp.py', 'asan',
         'preprocessing of images against its formulas, sanitized'),
+    'air_foreign': ('tests/air/foreign.py', 'asan',
+        'AIR files of other tools, binary and text: they stay what they are, and compute in their '
+        'order of dims, sanitized'),
     'air_hostile': ('tests/air/hostile.py', 'asan',
         'AIR files that are wrong in their structure, sanitized'),
     'air_options': ('tests/cli/test_air_options.py', 'asan',

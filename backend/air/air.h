@@ -9,8 +9,7 @@
 #include "backend/air/names.h"
 #include "backend/air/save_options.h"
 #include "ir/ge_fields.h"
-
-typedef enum tl_ge_format { TL_GE_ND, TL_GE_NCHW, TL_GE_NCDHW, TL_N_GE_FORMATS } tl_ge_format;
+#include "ir/ge_format.h"
 
 /* One entry of a node's attribute map. */
 typedef enum tl_entry_kind {
@@ -30,10 +29,11 @@ typedef enum tl_entry_kind {
 /* An entry of a node's attribute map before it is encoded. */
 typedef struct tl_entry {
   tl_sv key;
-  uint64_t rank;  /* tl_air_rank of the key, for fast comparison */
-  uint8_t kind;   /* tl_entry_kind */
-  bool output;    /* NAMES: names of output slots, else of input slots */
-  uint8_t format; /* DATA, DATA_DESC: tl_ge_format */
+  uint64_t rank;             /* tl_air_rank of the key, for fast comparison */
+  uint8_t kind;              /* tl_entry_kind */
+  bool output;               /* NAMES: names of output slots, else of input slots */
+  uint8_t format;            /* DATA, DATA_DESC: tl_ge_format */
+  const tl_port_note *noted; /* DATA, DATA_DESC: the format, if a note says it; else NULL */
   union {
     tl_sv value;
     const tl_attr *attr;
@@ -122,6 +122,7 @@ typedef struct tl_air {
   tl_weight_files *files; /* borrowed; collects and writes the weights outside the message */
   tl_changes *changes;    /* borrowed; files and folders of weights */
   uint8_t form;           /* tl_weight_form */
+  bool has_notes;         /* the module has notes of ports */
 } tl_air;
 
 /* ---- problems.c ---- */
@@ -150,8 +151,6 @@ typedef struct tl_desc_extra {
   tl_sv output_name; /* "_origin_output_tensor_name"; p NULL: none */
   bool dim_names;    /* record the names of symbolic dims */
 } tl_desc_extra;
-/* Returns the format if values of the type have the rank of it, else ND. */
-tl_ge_format tl_air_fitting_format(const tl_module *m, tl_type_id type, tl_ge_format format);
 /* Appends the desc of a value of this type. A format that does not fit the rank becomes ND. extra:
  * NULL for none; only such descs are remembered. */
 void tl_air_desc(tl_air *a, unsigned field, tl_type_id type, tl_ge_format format,
@@ -165,17 +164,43 @@ void tl_air_untyped_desc(tl_air *a, unsigned field, tl_dtype dtype, int rank, co
 int tl_air_unread_dims(const tl_air *a, tl_node_id n, uint32_t result, tl_dim *dims);
 /* Returns the operand whose dtype such a result has, if its port allows it. */
 uint32_t tl_air_unread_operand(const tl_air *a, tl_node_id n, uint32_t result);
+/* Appends dims as GE has them: -1 for an open size, the single dim -2 for an unknown rank, no field
+ * for a scalar. */
+void tl_air_dims(tl_encoder *b, unsigned field, const tl_type *t);
+/* Appends what a desc says beside type and format (desc.c). extra: may be NULL. */
+void tl_air_desc_extra(tl_air *a, const tl_type *t, const tl_desc_extra *extra);
+/* Returns the serialized number of the element type, 0 if it has none. */
+int tl_air_proto_dtype(const tl_type *t);
+
+/* ---- noted.c ---- */
+/* Returns true if the module has notes of ports (ir/ge_format.h): it came from an AIR file. */
+bool tl_air_has_notes(const tl_module *m);
+/* Returns the note of a port in an extra; p NULL without notes in the module. */
+static inline tl_sv tl_air_note_of(const tl_air *a, uint32_t slot, bool result, uint32_t port) {
+  return a->has_notes ? tl_port_note_get(a->m, slot, result, port) : (tl_sv){NULL, 0};
+}
+/* Finds the format that notes give a value which has no note itself: that of the node that makes
+ * it, or of the first that reads it. Returns false without one. */
+bool tl_air_noted_format(const tl_air *a, tl_value_id v, tl_port_note *out);
+/* Appends the desc of a value of type t as its note says; false if the note says nothing. */
+bool tl_air_noted_desc(tl_air *a, unsigned field, const tl_type *t, tl_sv note,
+                       const tl_desc_extra *extra);
+/* Appends a desc in a format of GE's; the rest of *n is written as well. */
+void tl_air_desc_in(tl_air *a, unsigned field, const tl_type *t, const tl_port_note *n,
+                    const tl_desc_extra *extra);
 
 /* ---- attrs.c ---- */
+/* Adds an entry to those of the node being written. */
+void tl_air_add_entry(tl_air *a, tl_entry e);
 /* Returns the first 8 bytes of a key as a big-endian number. Different ranks order as the keys do;
  * with equal ranks the keys must be compared. */
 uint64_t tl_air_rank(tl_sv key);
 /* Returns the shared entries of an op, which are built on first use and live in the arena; NULL if
  * memory is out. Building clears a->buf and a->entries. */
 const tl_air_row *tl_air_row_get(tl_air *a, tl_op_id op);
-/* Appends the map entries of a node in ascending order of keys. An entry of a->entries replaces the
- * row's entry of the same key. row: NULL for none. */
-void tl_air_entries(tl_air *a, const tl_air_row *row);
+/* Appends the map entries of a node in ascending order of keys, as fields of that number. An entry
+ * of a->entries replaces the row's entry of the same key. row: NULL for none. */
+void tl_air_entries(tl_air *a, unsigned field, const tl_air_row *row);
 
 /* ---- nodes.c ---- */
 /* Encode one OpDef into a->buf, which is cleared first: a Data node for an input, a Const or
@@ -187,6 +212,13 @@ void tl_air_op_node(tl_air *a, tl_node_id n, int64_t id);
 void tl_air_output_node(tl_air *a, const tl_graph *g, int64_t id);
 /* Appends "<node>:<output>" of the node that holds value v, as a string field. */
 void tl_air_edge(tl_air *a, unsigned field, tl_value_id v);
+
+/* ---- origins.c ---- */
+/* Adds the entries that say where a node comes from. */
+void tl_air_origin_entries(tl_air *a, tl_node_id n);
+/* Adds the attributes that are noted in an extra under a prefix to the entries of the node being
+ * written. */
+void tl_air_noted_attrs(tl_air *a, uint32_t slot, const char *prefix);
 
 /* ---- plan.c ---- */
 /* Lists the graphs to write, names graphs, nodes and values, and decides formats. TL_UNSUPPORTED or

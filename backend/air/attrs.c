@@ -12,9 +12,12 @@ enum { LIST_STRINGS = 1, LIST_INTS, LIST_FLOATS, LIST_BOOLS, LIST_TENSORS = 7, L
 static int64_t internal_dtype(int64_t dtype) { return tl_dtype_get((tl_dtype)dtype)->ge_internal; }
 
 /* Encodes a TensorDef, for a weight outside the file without its data. */
-static void encode_tensor(tl_air *a, const tl_tensor *t, uint8_t format, bool with_data) {
+static void encode_tensor(tl_air *a, const tl_tensor *t, const tl_entry *e, bool with_data) {
   size_t value = tl_encode_open(&a->buf, TL_ATTRDEF_T);
-  tl_air_desc(a, TL_TENSORDEF_DESC, t->type, (tl_ge_format)format, NULL);
+  if (e && e->noted)
+    tl_air_desc_in(a, TL_TENSORDEF_DESC, tl_type_get(a->m, t->type), e->noted, NULL);
+  else
+    tl_air_desc(a, TL_TENSORDEF_DESC, t->type, e ? (tl_ge_format)e->format : TL_GE_ND, NULL);
   if (with_data && t->bytes)
     tl_encode_tensor(&a->buf, TL_TENSORDEF_DATA, t);
   tl_encode_close(&a->buf, value);
@@ -73,7 +76,7 @@ static void encode_attr(tl_air *a, const tl_attr *attr) {
   case TL_ATTR_STRING: tl_encode_bytes(b, TL_ATTRDEF_S, tl_sym(a->m, attr->u.s)); break;
   case TL_ATTR_BOOL: tl_encode_int(b, TL_ATTRDEF_B, attr->u.i != 0); break;
   case TL_ATTR_DTYPE: tl_encode_int(b, TL_ATTRDEF_DT, internal_dtype(attr->u.i)); break;
-  case TL_ATTR_TENSOR: encode_tensor(a, tl_tensor_get(a->m, attr->u.t), TL_GE_ND, true); break;
+  case TL_ATTR_TENSOR: encode_tensor(a, tl_tensor_get(a->m, attr->u.t), NULL, true); break;
   case TL_ATTR_INT_LISTS: encode_int_lists(b, attr); break;
   case TL_ATTR_CARRIED: {
     tl_sv bytes = tl_sym(a->m, attr->u.s);
@@ -170,8 +173,8 @@ static void encode_entry(tl_air *a, unsigned field, const tl_entry *e) {
   case TL_ENTRY_INPUT_CONST: encode_input_const(a); break;
   case TL_ENTRY_NAMES: encode_slot_names(b, e->output ? &a->outputs : &a->inputs); break;
   case TL_ENTRY_POSITIONS: encode_positions(b, e->u.count); break;
-  case TL_ENTRY_DATA: encode_tensor(a, e->u.tensor, e->format, true); break;
-  case TL_ENTRY_DATA_DESC: encode_tensor(a, e->u.tensor, e->format, false); break;
+  case TL_ENTRY_DATA: encode_tensor(a, e->u.tensor, e, true); break;
+  case TL_ENTRY_DATA_DESC: encode_tensor(a, e->u.tensor, e, false); break;
   case TL_ENTRY_ORIGIN: encode_origin(b, e->u.value); break;
   case TL_ENTRY_TRACE: encode_trace(b, e->u.value); break;
   }
@@ -266,6 +269,12 @@ uint64_t tl_air_rank(tl_sv key) {
   for (size_t i = 0; i < sizeof rank; i++)
     rank = rank << 8 | (i < key.n ? (unsigned char)key.p[i] : 0);
   return rank;
+}
+
+void tl_air_add_entry(tl_air *a, tl_entry e) {
+  e.rank = tl_air_rank(e.key);
+  if (!tl_entry_vec_push(&a->entries, e))
+    a->buf.failed = true;
 }
 
 static inline int compare_keys(uint64_t a, tl_sv a_key, uint64_t b, tl_sv b_key) {
@@ -375,7 +384,7 @@ static void copy_entries(tl_air *a, const tl_air_row *row, uint32_t first, uint3
 }
 
 /* Merges two sorted lists. Runs of the row between two own entries are copied in one piece. */
-void tl_air_entries(tl_air *a, const tl_air_row *row) {
+void tl_air_entries(tl_air *a, unsigned field, const tl_air_row *row) {
   uint32_t n = row ? row->n_entries : 0;
   uint32_t i = 0;
   sort_entries(&a->entries);
@@ -391,7 +400,7 @@ void tl_air_entries(tl_air *a, const tl_air_row *row) {
     copy_entries(a, row, first, i);
     i += i < n && order == 0;
     if (k == 0 || !tl_sv_eq(own->key, own[-1].key))
-      encode_entry(a, TL_NODE_ATTR, own);
+      encode_entry(a, field, own);
   }
   if (row)
     copy_entries(a, row, i, n);

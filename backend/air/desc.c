@@ -5,15 +5,9 @@
 
 #include "support/pages.h"
 
-/* GE_RESERVED: number of FORMAT_RESERVED. REMEMBERED_BYTES: limit of the cache of descs. Common
- * models have few distinct types; a hostile model with many must not exhaust memory. */
-enum { GE_RESERVED = 40, REMEMBERED_BYTES = 4 << 20 };
-
-static const struct {
-  const char *name;
-  int number;
-} formats[TL_N_GE_FORMATS] = {
-    [TL_GE_ND] = {"ND", 2}, [TL_GE_NCHW] = {"NCHW", 0}, [TL_GE_NCDHW] = {"NCDHW", 30}};
+/* Limit of the cache of descs. Common models have few distinct types; a hostile model with many
+ * must not exhaust memory. */
+enum { REMEMBERED_BYTES = 4 << 20 };
 
 /* An empty view is returned without memory, so that a caller that goes on reads nothing. */
 tl_sv tl_air_keep(tl_air *a) {
@@ -25,10 +19,12 @@ tl_sv tl_air_keep(tl_air *a) {
 
 /* Appends the attributes of a format. A format other than ND is marked as set, so that the device
  * compiler does not infer another. */
-static void format_entries(tl_encoder *b, int format) {
-  tl_air_int_entry(b, TL_DESC_ATTR, "format_for_int", formats[format].number);
-  tl_air_string_entry(b, TL_DESC_ATTR, TL_SV("origin_format"), tl_sv_from(formats[format].name));
-  tl_air_int_entry(b, TL_DESC_ATTR, "origin_format_for_int", formats[format].number);
+static void format_entries(tl_encoder *b, tl_ge_format format) {
+  int64_t number = tl_ge_own_number(format);
+  tl_air_int_entry(b, TL_DESC_ATTR, "format_for_int", number);
+  tl_air_string_entry(b, TL_DESC_ATTR, TL_SV("origin_format"),
+                      tl_sv_from(tl_ge_format_name(number)));
+  tl_air_int_entry(b, TL_DESC_ATTR, "origin_format_for_int", number);
   if (format != TL_GE_ND)
     tl_air_bool_entry(b, TL_DESC_ATTR, "origin_format_is_set", true);
 }
@@ -40,16 +36,16 @@ tl_status tl_air_prepare_descs(tl_air *a) {
   if (!a->descs)
     return tl_air_no_memory(a);
   tl_encoder_clear(b);
-  for (int f = 0; f < TL_N_GE_FORMATS; f++) {
+  for (tl_ge_format f = TL_GE_ND; f < TL_N_GE_FORMATS; f++) {
     format_entries(b, f);
     a->format_blobs[f] = tl_air_keep(a);
   }
   size_t desc = tl_encode_open(b, TL_NODE_INPUT_DESC);
   tl_encode_close(b, tl_encode_open(b, TL_DESC_SHAPE));
   tl_encode_z(b, TL_DESC_LAYOUT, "FORMAT_RESERVED");
-  tl_air_int_entry(b, TL_DESC_ATTR, "format_for_int", GE_RESERVED);
+  tl_air_int_entry(b, TL_DESC_ATTR, "format_for_int", TL_NUMBER_RESERVED);
   tl_air_string_entry(b, TL_DESC_ATTR, TL_SV("origin_format"), TL_SV("ND"));
-  tl_air_int_entry(b, TL_DESC_ATTR, "origin_format_for_int", formats[TL_GE_ND].number);
+  tl_air_int_entry(b, TL_DESC_ATTR, "origin_format_for_int", TL_NUMBER_ND);
   tl_air_bool_entry(b, TL_DESC_ATTR, "origin_shape_initialized", false);
   tl_encode_z(b, TL_DESC_DEVICE, "NPU");
   tl_encode_close(b, desc);
@@ -57,9 +53,8 @@ tl_status tl_air_prepare_descs(tl_air *a) {
   return b->failed ? tl_air_no_memory(a) : TL_OK;
 }
 
-/* Appends packed dims in GE's convention: -1 for an unknown size, the single dim -2 for an unknown
- * rank, and no field for a scalar. UINT64_MAX is -1 as a varint. */
-static void encode_dims(tl_encoder *b, unsigned field, const tl_type *t) {
+/* The dims are packed. UINT64_MAX is -1 as a varint. */
+void tl_air_dims(tl_encoder *b, unsigned field, const tl_type *t) {
   if (t->kind == TL_KIND_SEQUENCE || t->rank == 0)
     return;
   size_t at = tl_encode_open(b, field);
@@ -77,7 +72,7 @@ static void origin_shape_entry(tl_encoder *b, const tl_type *t) {
   tl_encode_z(b, 1, "origin_shape");
   size_t value = tl_encode_open(b, 2);
   size_t list = tl_encode_open(b, TL_ATTRDEF_LIST);
-  encode_dims(b, TL_LIST_I, t);
+  tl_air_dims(b, TL_LIST_I, t);
   tl_encode_int(b, TL_LIST_TYPE, 2);
   tl_encode_close(b, list);
   tl_encode_close(b, value);
@@ -108,19 +103,22 @@ static void dim_name_entry(tl_air *a, const tl_type *t) {
   tl_encode_close(b, entry);
 }
 
-tl_ge_format tl_air_fitting_format(const tl_module *m, tl_type_id type, tl_ge_format format) {
-  const tl_type *t = tl_type_get(m, type);
-  bool fits = (format == TL_GE_NCHW && t->rank == 4) || (format == TL_GE_NCDHW && t->rank == 5);
-  return fits ? format : TL_GE_ND;
-}
-
-/* Returns the serialized number of the element type, 0 (undefined) if it has none. A sequence is a
- * resource handle in GE. */
-static int proto_dtype(const tl_type *t) {
+/* A sequence is a resource handle in GE. */
+int tl_air_proto_dtype(const tl_type *t) {
   if (t->kind == TL_KIND_SEQUENCE)
     return tl_dtype_get(TL_DTYPE_RESOURCE)->ge_proto;
   int number = t->kind == TL_KIND_TENSOR ? tl_dtype_get((tl_dtype)t->dtype)->ge_proto : 0;
   return number > 0 ? number : 0;
+}
+
+void tl_air_desc_extra(tl_air *a, const tl_type *t, const tl_desc_extra *extra) {
+  tl_encoder *b = &a->buf;
+  if (extra && extra->output_name.p)
+    tl_air_string_entry(b, TL_DESC_ATTR, TL_SV("_origin_output_tensor_name"), extra->output_name);
+  if (extra && extra->parent >= 0)
+    tl_air_int_entry(b, TL_DESC_ATTR, "_parent_node_index", extra->parent);
+  if (extra && extra->dim_names && t->kind == TL_KIND_TENSOR && has_names(t))
+    dim_name_entry(a, t);
 }
 
 /* Encodes a desc. Fields ascend by their numbers, and attributes by their keys. */
@@ -128,18 +126,13 @@ static void encode_desc(tl_air *a, unsigned field, const tl_type *t, tl_ge_forma
                         const tl_desc_extra *extra) {
   tl_encoder *b = &a->buf;
   size_t desc = tl_encode_open(b, field);
-  if (proto_dtype(t))
-    tl_encode_int(b, TL_DESC_DTYPE, proto_dtype(t));
+  if (tl_air_proto_dtype(t))
+    tl_encode_int(b, TL_DESC_DTYPE, tl_air_proto_dtype(t));
   size_t shape = tl_encode_open(b, TL_DESC_SHAPE);
-  encode_dims(b, 1, t);
+  tl_air_dims(b, 1, t);
   tl_encode_close(b, shape);
-  tl_encode_z(b, TL_DESC_LAYOUT, formats[format].name);
-  if (extra && extra->output_name.p)
-    tl_air_string_entry(b, TL_DESC_ATTR, TL_SV("_origin_output_tensor_name"), extra->output_name);
-  if (extra && extra->parent >= 0)
-    tl_air_int_entry(b, TL_DESC_ATTR, "_parent_node_index", extra->parent);
-  if (extra && extra->dim_names && t->kind == TL_KIND_TENSOR && has_names(t))
-    dim_name_entry(a, t);
+  tl_encode_z(b, TL_DESC_LAYOUT, tl_ge_format_name(tl_ge_own_number(format)));
+  tl_air_desc_extra(a, t, extra);
   tl_encode_raw(b, a->format_blobs[format].p, a->format_blobs[format].n);
   origin_shape_entry(b, t);
   tl_air_bool_entry(b, TL_DESC_ATTR, "origin_shape_initialized", true);
@@ -162,7 +155,7 @@ static void remember(tl_air *a, uint32_t index, size_t at) {
 void tl_air_desc(tl_air *a, unsigned field, tl_type_id type, tl_ge_format format,
                  const tl_desc_extra *extra) {
   const tl_type *t = tl_type_get(a->m, type);
-  tl_ge_format fit = tl_air_fitting_format(a->m, type, format);
+  tl_ge_format fit = tl_ge_fitting(a->m, type, format);
   uint32_t index = type * TL_N_GE_FORMATS + (uint32_t)fit;
   if (!extra && index < a->n_descs && a->descs[index].p) {
     tl_encode_varint(&a->buf, (uint64_t)field << 3 | TL_WIRE_LENGTH);

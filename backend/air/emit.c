@@ -61,22 +61,43 @@ static tl_status take_node(sweep *s) {
   return TL_OK;
 }
 
+/* Counts or writes what the buffer holds, which belongs to a graph. */
+static tl_status take_fields(sweep *s) {
+  if (s->a->buf.failed)
+    return tl_air_no_memory(s->a);
+  if (s->out)
+    write_buffer(s->out, &s->a->buf);
+  else
+    s->total += s->a->buf.n;
+  return TL_OK;
+}
+
+/* Returns true for an input that a body of the IR must have, and the one that was read has not. */
+static bool is_absent(const tl_air *a, tl_value_id v) {
+  const tl_value *value = tl_value_get(a->m, v);
+  return value->extra && !value->n_uses && tl_extra_get(a->m, value->extra, TL_NOTE_ABSENT).p;
+}
+
 /* Counts or writes name, inputs and outputs of a graph. */
 static tl_status graph_head(sweep *s, const tl_graph *g) {
   tl_air *a = s->a;
   tl_encoder_clear(&a->buf);
   tl_encode_bytes(&a->buf, TL_GRAPH_NAME, a->graph_names[g->id]);
   for (uint32_t i = 0; i < g->inputs.n; i++)
-    tl_air_edge(a, TL_GRAPH_INPUT, g->inputs.at[i]);
+    if (!is_absent(a, g->inputs.at[i]))
+      tl_air_edge(a, TL_GRAPH_INPUT, g->inputs.at[i]);
   for (uint32_t i = 0; i < tl_graph_n_outputs(a->m, g); i++)
     tl_air_edge(a, TL_GRAPH_OUTPUT, tl_graph_output(a->m, g, i));
-  if (a->buf.failed)
-    return tl_air_no_memory(a);
-  if (s->out)
-    write_buffer(s->out, &a->buf);
-  else
-    s->total += a->buf.n;
-  return TL_OK;
+  return take_fields(s);
+}
+
+/* Counts or writes the attributes of a graph: those of the file that was read. */
+static tl_status graph_tail(sweep *s, const tl_graph *g) {
+  tl_encoder_clear(&s->a->buf);
+  s->a->entries.n = 0;
+  tl_air_noted_attrs(s->a, g->extra, TL_AIR_METADATA);
+  tl_air_entries(s->a, TL_GRAPH_ATTR, NULL);
+  return take_fields(s);
 }
 
 /* Counts or writes one graph: Data nodes, used constants, nodes in topological order, NetOutput.
@@ -91,6 +112,8 @@ static tl_status sweep_graph(sweep *s, const tl_graph *g, uint32_t index) {
   }
   TL_TRY(graph_head(s, g));
   for (uint32_t i = 0; i < g->inputs.n; i++) {
+    if (is_absent(a, g->inputs.at[i]))
+      continue;
     tl_air_data_node(a, g, i, id++);
     TL_TRY(take_node(s));
   }
@@ -107,6 +130,7 @@ static tl_status sweep_graph(sweep *s, const tl_graph *g, uint32_t index) {
   }
   tl_air_output_node(a, g, id);
   TL_TRY(take_node(s));
+  TL_TRY(graph_tail(s, g));
   if (!s->out && !size_vec_push(&s->graphs, s->total))
     return tl_air_no_memory(a);
   return TL_OK;

@@ -12,14 +12,8 @@ static void add_slot(tl_air *a, tl_slot_vec *v, tl_slot s) {
     a->buf.failed = true;
 }
 
-static void add_entry(tl_air *a, tl_entry e) {
-  e.rank = tl_air_rank(e.key);
-  if (!tl_entry_vec_push(&a->entries, e))
-    a->buf.failed = true;
-}
-
 static void add_int(tl_air *a, tl_sv key, int64_t v) {
-  add_entry(a, (tl_entry){.key = key, .kind = TL_ENTRY_INT, .u.number = v});
+  tl_air_add_entry(a, (tl_entry){.key = key, .kind = TL_ENTRY_INT, .u.number = v});
 }
 
 /* Clears the state of the node before. */
@@ -97,9 +91,24 @@ static void encode_const_flags(tl_air *a) {
     tl_encode_close(&a->buf, at);
 }
 
-static void encode_value_desc(tl_air *a, unsigned field, tl_value_id v,
+/* Encodes the desc of an input, a constant or an output of a graph. note: of that port; p NULL:
+ * none. */
+static void encode_value_desc(tl_air *a, unsigned field, tl_value_id v, tl_sv note,
                               const tl_desc_extra *extra) {
-  tl_air_desc(a, field, tl_value_type(a->m, v), (tl_ge_format)a->formats[v], extra);
+  tl_type_id type = tl_value_type(a->m, v);
+  tl_port_note format;
+  if (note.p && tl_air_noted_desc(a, field, tl_type_get(a->m, type), note, extra))
+    return;
+  if (a->has_notes && tl_air_noted_format(a, v, &format))
+    tl_air_desc_in(a, field, tl_type_get(a->m, type), &format, extra);
+  else
+    tl_air_desc(a, field, type, (tl_ge_format)a->formats[v], extra);
+}
+
+/* Encodes the desc of a port of a node; true if a note says what it is. */
+static bool encode_noted(tl_air *a, unsigned field, tl_value_id v, tl_sv note) {
+  return note.p && v &&
+         tl_air_noted_desc(a, field, tl_type_get(a->m, tl_value_type(a->m, v)), note, NULL);
 }
 
 /* Encodes the desc of a result whose type or rank nothing has said. */
@@ -116,15 +125,23 @@ static void encode_open_desc(tl_air *a, tl_node_id n, uint32_t result, tl_ge_for
 }
 
 /* Encodes one desc for each slot. Its format is the node's, whatever the other end of the edge
- * has. */
-static void encode_descs(tl_air *a, tl_node_id n, tl_ge_format format) {
+ * has, unless a note of the port says another. */
+static void encode_descs(tl_air *a, tl_node_id n) {
+  tl_ge_format format = (tl_ge_format)a->node_formats[n];
+  uint32_t extra = tl_node_get(a->m, n)->extra;
   for (uint32_t i = 0; i < a->inputs.n; i++)
-    if (a->inputs.at[i].value)
+    if (encode_noted(a, TL_NODE_INPUT_DESC, a->inputs.at[i].value,
+                     tl_air_note_of(a, extra, false, i)))
+      continue;
+    else if (a->inputs.at[i].value)
       tl_air_desc(a, TL_NODE_INPUT_DESC, tl_value_type(a->m, a->inputs.at[i].value), format, NULL);
     else
       tl_encode_raw(&a->buf, a->unset_blob.p, a->unset_blob.n);
   for (uint32_t i = 0; i < a->outputs.n; i++) {
-    tl_type_id type = tl_value_type(a->m, a->outputs.at[i].value);
+    tl_value_id v = a->outputs.at[i].value;
+    tl_type_id type = tl_value_type(a->m, v);
+    if (encode_noted(a, TL_NODE_OUTPUT_DESC, v, tl_air_note_of(a, extra, true, i)))
+      continue;
     if (type && tl_type_get(a->m, type)->rank != TL_RANK_UNKNOWN)
       tl_air_desc(a, TL_NODE_OUTPUT_DESC, type, format, NULL);
     else
@@ -269,88 +286,24 @@ static void add_slot_names(tl_air *a, bool output) {
   uint32_t n = output ? a->outputs.n : a->inputs.n;
   if (n == 0)
     return;
-  add_entry(a, (tl_entry){.key = tl_sv_from(output ? "_output_name_key" : "_input_name_key"),
-                          .kind = TL_ENTRY_NAMES,
-                          .output = output});
-  add_entry(a, (tl_entry){.key = tl_sv_from(output ? "_output_name_value" : "_input_name_value"),
-                          .kind = TL_ENTRY_POSITIONS,
-                          .u.count = n});
+  tl_air_add_entry(a, (tl_entry){.key = tl_sv_from(output ? "_output_name_key" : "_input_name_key"),
+                                 .kind = TL_ENTRY_NAMES,
+                                 .output = output});
+  tl_air_add_entry(
+      a, (tl_entry){.key = tl_sv_from(output ? "_output_name_value" : "_input_name_value"),
+                    .kind = TL_ENTRY_POSITIONS,
+                    .u.count = n});
 }
 
 static void add_const_entry(tl_air *a) {
   for (uint32_t i = 0; i < a->inputs.n; i++)
     if (a->inputs.at[i].value) {
-      add_entry(a, (tl_entry){.key = TL_SV("is_input_const"), .kind = TL_ENTRY_INPUT_CONST});
+      tl_air_add_entry(a, (tl_entry){.key = TL_SV("is_input_const"), .kind = TL_ENTRY_INPUT_CONST});
       return;
     }
 }
 
 /* ---- the four kinds of nodes ---- */
-
-/* Adds the lists of nodes that a fused node replaces; false for a node that was not fused. */
-static bool trace_entries(tl_air *a, tl_node_id n) {
-  static const tl_trace lists[] = {TL_TRACE_NAMES, TL_TRACE_TYPES, TL_TRACE_PASSES, TL_TRACE_FOR};
-  static const tl_attr yes = {.kind = TL_ATTR_BOOL, .u.i = 1};
-  if (tl_trace_get(a->m, n, TL_TRACE_NAMES).n == 0)
-    return false;
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-    tl_sv list = tl_trace_get(a->m, n, lists[i]);
-    if (list.n)
-      add_entry(a, (tl_entry){.key = tl_sv_from(tl_trace_key(lists[i])),
-                              .kind = TL_ENTRY_TRACE,
-                              .u.value = list});
-  }
-  if (tl_trace_get(a->m, n, TL_TRACE_MULTI).n)
-    add_entry(a, (tl_entry){.key = tl_sv_from(tl_trace_key(TL_TRACE_MULTI)),
-                            .kind = TL_ENTRY_ATTR,
-                            .u.attr = &yes});
-  return true;
-}
-
-/* Returns true for a list of one name without escapes, as most nodes have. */
-static bool is_one_plain(tl_sv list) {
-  if (list.n < 4 || memchr(list.p, '\\', list.n))
-    return false;
-  const char *end = memchr(list.p + 2, '"', list.n - 2);
-  return end == list.p + list.n - 2;
-}
-
-static void add_names(tl_air *a, tl_trace what, tl_sv list) {
-  if (is_one_plain(list)) {
-    add_entry(a, (tl_entry){.key = tl_sv_from(tl_trace_key(what)),
-                            .kind = TL_ENTRY_ORIGIN,
-                            .u.value = {list.p + 2, list.n - 4}});
-    return;
-  }
-  add_entry(a, (tl_entry){
-                   .key = tl_sv_from(tl_trace_key(what)), .kind = TL_ENTRY_TRACE, .u.value = list});
-}
-
-/* Adds where a node comes from that was not fused. A node of the model is its own origin; an
- * inserted one has none, and says for which nodes it is there. */
-static void origin_entries(tl_air *a, tl_node_id n) {
-  bool inserted;
-  tl_sv list = tl_trace_origins(a->m, n, &inserted);
-  if (list.n || inserted) {
-    add_names(a, TL_TRACE_NAMES, inserted ? TL_SV("[]") : list);
-    if (inserted && list.n)
-      add_names(a, TL_TRACE_FOR, list);
-    return;
-  }
-  tl_sv own = tl_sym(a->m, tl_node_get(a->m, n)->name);
-  if (!own.n) {
-    tl_buf text;
-    tl_buf_init(&text);
-    tl_trace_own(a->m, n, &text);
-    const char *copy = text.failed ? NULL : tl_arena_copy(&a->arena, text.p, text.n);
-    own = (tl_sv){copy ? copy : "", copy ? text.n : 0};
-    a->buf.failed = a->buf.failed || !copy;
-    tl_buf_release(&text);
-  }
-  add_entry(a, (tl_entry){.key = tl_sv_from(tl_trace_key(TL_TRACE_NAMES)),
-                          .kind = TL_ENTRY_ORIGIN,
-                          .u.value = own});
-}
 
 /* Adds streams and events of the schedule. Nodes of stream "U" (updates) also get the label by
  * which the device compiler puts them on a stream of their own. */
@@ -359,12 +312,12 @@ static void schedule_entries(tl_air *a, tl_node_id n) {
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     tl_sv value = tl_node_note(a->m, n, keys[i]);
     if (value.n)
-      add_entry(a,
-                (tl_entry){.key = tl_sv_from(keys[i]), .kind = TL_ENTRY_STRING, .u.value = value});
+      tl_air_add_entry(
+          a, (tl_entry){.key = tl_sv_from(keys[i]), .kind = TL_ENTRY_STRING, .u.value = value});
   }
   tl_sv stream = tl_node_note(a->m, n, TL_NOTE_STREAM);
   if (tl_sv_is(stream, "U"))
-    add_entry(
+    tl_air_add_entry(
         a, (tl_entry){.key = TL_SV("_stream_label"), .kind = TL_ENTRY_STRING, .u.value = stream});
 }
 
@@ -373,26 +326,26 @@ static void op_entries(tl_air *a, tl_node_id n, const tl_air_row *row) {
   const tl_node *node = tl_node_get(a->m, n);
   for (uint32_t i = 0; i < node->n_attrs; i++)
     if (node->attrs[i].kind != TL_ATTR_GRAPH && node->attrs[i].kind != TL_ATTR_GRAPHS)
-      add_entry(a, (tl_entry){.key = tl_sym(a->m, node->attrs[i].name),
-                              .kind = TL_ENTRY_ATTR,
-                              .u.attr = &node->attrs[i]});
+      tl_air_add_entry(a, (tl_entry){.key = tl_sym(a->m, node->attrs[i].name),
+                                     .kind = TL_ENTRY_ATTR,
+                                     .u.attr = &node->attrs[i]});
   if (!row || row->variadic_in)
     add_slot_names(a, false);
   if (!row || row->variadic_out)
     add_slot_names(a, true);
   add_const_entry(a);
   schedule_entries(a, n);
-  if (!trace_entries(a, n))
-    origin_entries(a, n);
+  tl_air_origin_entries(a, n);
 }
 
 /* Says whether host or device runs the node, if the training options allow both. */
 static void placement_entry(tl_air *a, tl_node_id n) {
   if (a->options->train && a->options->train->mix_compile_mode)
-    add_entry(a, (tl_entry){.key = TL_SV("_tailor_placement"),
-                            .kind = TL_ENTRY_STRING,
-                            .u.value = tl_node_has_mark(a->m, n, TL_MARK_HOST) ? TL_SV("host")
-                                                                               : TL_SV("device")});
+    tl_air_add_entry(a, (tl_entry){.key = TL_SV("_tailor_placement"),
+                                   .kind = TL_ENTRY_STRING,
+                                   .u.value = tl_node_has_mark(a->m, n, TL_MARK_HOST)
+                                                  ? TL_SV("host")
+                                                  : TL_SV("device")});
 }
 
 /* Names the bodies in the order of the prototype's graph attributes, which loaders rely on. */
@@ -427,13 +380,33 @@ void tl_air_op_node(tl_air *a, tl_node_id n, int64_t id) {
   encode_head(a, a->node_names[n], tl_op_name(a->m, node->op));
   encode_inputs(a);
   encode_controls(a, n);
-  tl_air_entries(a, row);
+  tl_air_entries(a, TL_NODE_ATTR, row);
   encode_numbers(a, id);
   if (node->stream > 0)
     tl_encode_int(&a->buf, TL_NODE_STREAM, node->stream);
   encode_const_flags(a);
-  encode_descs(a, n, (tl_ge_format)a->node_formats[n]);
+  encode_descs(a, n);
   encode_subgraphs(a, n, op);
+}
+
+/* Returns the note of the desc of a constant; p NULL without one. */
+static tl_sv const_note(const tl_air *a, tl_value_id v) {
+  return tl_air_note_of(a, tl_value_get(a->m, v)->extra, true, 0);
+}
+
+/* Returns the format that notes give a constant, NULL without one. */
+static const tl_port_note *noted_format(tl_air *a, tl_value_id v) {
+  tl_port_note n;
+  tl_sv own = const_note(a, v);
+  if (own.p && tl_port_note_read(own, &n) && !n.whole.p)
+    n.more = (tl_sv){NULL, 0};
+  else if (!tl_air_noted_format(a, v, &n))
+    return NULL;
+  tl_port_note *copy = tl_arena_alloc(&a->arena, sizeof *copy);
+  a->buf.failed = a->buf.failed || !copy;
+  if (copy)
+    *copy = n;
+  return copy;
 }
 
 /* Adds the value of a constant: with its data, or for a weight outside with its desc, length and
@@ -442,14 +415,16 @@ static void const_entries(tl_air *a, tl_value_id v, const tl_tensor *t) {
   const tl_air_weight *w = NULL;
   if (a->weight_of && a->weight_of[v])
     w = &a->weights.at[a->weight_of[v] - 1];
-  add_entry(a, (tl_entry){.key = TL_SV("value"),
-                          .kind = w ? TL_ENTRY_DATA_DESC : TL_ENTRY_DATA,
-                          .format = a->formats[v],
-                          .u.tensor = t});
+  tl_air_add_entry(a, (tl_entry){.key = TL_SV("value"),
+                                 .kind = w ? TL_ENTRY_DATA_DESC : TL_ENTRY_DATA,
+                                 .format = a->formats[v],
+                                 .noted = a->has_notes ? noted_format(a, v) : NULL,
+                                 .u.tensor = t});
   if (!w)
     return;
   add_int(a, TL_SV("length"), (int64_t)t->bytes);
-  add_entry(a, (tl_entry){.key = TL_SV("location"), .kind = TL_ENTRY_STRING, .u.value = w->file});
+  tl_air_add_entry(
+      a, (tl_entry){.key = TL_SV("location"), .kind = TL_ENTRY_STRING, .u.value = w->file});
 }
 
 /* Adds the initial value of a state, and whether host or device holds the state. */
@@ -458,11 +433,11 @@ static void first_entries(tl_air *a, tl_value_id v) {
       tl_value_get(a->m, v)->tensor ? tl_tensor_get(a->m, tl_value_get(a->m, v)->tensor) : NULL;
   const tl_train_config *train = a->options->train;
   if (train)
-    add_entry(a,
-              (tl_entry){.key = TL_SV("_variable_placement"),
-                         .kind = TL_ENTRY_STRING,
-                         .u.value = train->variable_placement == TL_PLACE_HOST ? TL_SV("Host")
-                                                                               : TL_SV("Device")});
+    tl_air_add_entry(a, (tl_entry){.key = TL_SV("_variable_placement"),
+                                   .kind = TL_ENTRY_STRING,
+                                   .u.value = train->variable_placement == TL_PLACE_HOST
+                                                  ? TL_SV("Host")
+                                                  : TL_SV("Device")});
   if (t && a->weight_of && a->weight_of[v])
     add_int(a, TL_SV("offset"), (int64_t)a->weights.at[a->weight_of[v] - 1].offset);
   if (t)
@@ -476,9 +451,9 @@ static void state_entries(tl_air *a, tl_value_id v) {
     const tl_state *state = &a->m->states.at[i];
     if (state->input != v)
       continue;
-    add_entry(a, (tl_entry){.key = TL_SV("_tailor_state"),
-                            .kind = TL_ENTRY_STRING,
-                            .u.value = tl_value_name(a->m, state->output)});
+    tl_air_add_entry(a, (tl_entry){.key = TL_SV("_tailor_state"),
+                                   .kind = TL_ENTRY_STRING,
+                                   .u.value = tl_value_name(a->m, state->output)});
     first_entries(a, v);
     return;
   }
@@ -500,13 +475,24 @@ void tl_air_data_node(tl_air *a, const tl_graph *g, uint32_t index, int64_t id) 
     add_int(a, TL_SV("_parent_node_index"), (int64_t)outer - g->inputs.n + index);
   }
   add_int(a, TL_SV("index"), index);
+  tl_air_noted_attrs(a, tl_value_get(a->m, v)->extra, TL_AIR_METADATA);
   state_entries(a, v);
   encode_head(a, a->value_names[v], TL_SV("Data"));
   tl_encode_bytes(&a->buf, TL_NODE_INPUT, TL_SV(""));
-  tl_air_entries(a, row);
+  tl_air_entries(a, TL_NODE_ATTR, row);
   encode_numbers(a, id);
-  encode_value_desc(a, TL_NODE_INPUT_DESC, v, &extra);
-  encode_value_desc(a, TL_NODE_OUTPUT_DESC, v, &extra);
+  /* A format that the options ask for wins over that of the file. */
+  bool asked = g->kind == TL_GRAPH_ROOT && a->options->input_format &&
+               strcmp(a->options->input_format, "NCHW") != 0;
+  uint32_t notes = asked ? 0 : tl_value_get(a->m, v)->extra;
+  encode_value_desc(a, TL_NODE_INPUT_DESC, v, tl_air_note_of(a, notes, true, 0), &extra);
+  encode_value_desc(a, TL_NODE_OUTPUT_DESC, v, tl_air_note_of(a, notes, true, 0), &extra);
+}
+
+/* Returns the type of the node that holds a constant: Const, or what the file that was read has. */
+static tl_sv const_type(const tl_air *a, tl_value_id v) {
+  tl_sv type = tl_extra_get(a->m, tl_value_get(a->m, v)->extra, TL_NOTE_TYPE);
+  return type.p ? type : TL_SV("Const");
 }
 
 /* Encodes a FileConstant: dtype, shape, and where the data lies. */
@@ -518,15 +504,17 @@ static void file_constant(tl_air *a, tl_value_id v, const tl_tensor *t, int64_t 
   tl_attr dtype = tl_attr_dtype(0, (tl_dtype)t->dtype);
   start(a);
   a->buf.failed = a->buf.failed || !row;
-  add_entry(a, (tl_entry){.key = TL_SV("dtype"), .kind = TL_ENTRY_ATTR, .u.attr = &dtype});
+  tl_air_add_entry(a, (tl_entry){.key = TL_SV("dtype"), .kind = TL_ENTRY_ATTR, .u.attr = &dtype});
   add_int(a, TL_SV("length"), (int64_t)t->bytes);
-  add_entry(a, (tl_entry){.key = TL_SV("location"), .kind = TL_ENTRY_STRING, .u.value = w->file});
+  tl_air_add_entry(
+      a, (tl_entry){.key = TL_SV("location"), .kind = TL_ENTRY_STRING, .u.value = w->file});
   add_int(a, TL_SV("offset"), (int64_t)w->offset);
-  add_entry(a, (tl_entry){.key = TL_SV("shape"), .kind = TL_ENTRY_ATTR, .u.attr = &shape});
+  tl_air_add_entry(a, (tl_entry){.key = TL_SV("shape"), .kind = TL_ENTRY_ATTR, .u.attr = &shape});
+  tl_air_noted_attrs(a, tl_value_get(a->m, v)->extra, TL_AIR_METADATA);
   encode_head(a, a->value_names[v], TL_SV("FileConstant"));
-  tl_air_entries(a, row);
+  tl_air_entries(a, TL_NODE_ATTR, row);
   encode_numbers(a, id);
-  encode_value_desc(a, TL_NODE_OUTPUT_DESC, v, NULL);
+  encode_value_desc(a, TL_NODE_OUTPUT_DESC, v, const_note(a, v), NULL);
 }
 
 void tl_air_const_node(tl_air *a, tl_value_id v, int64_t id) {
@@ -539,10 +527,11 @@ void tl_air_const_node(tl_air *a, tl_value_id v, int64_t id) {
   start(a);
   a->buf.failed = a->buf.failed || !row;
   const_entries(a, v, t);
-  encode_head(a, a->value_names[v], TL_SV("Const"));
-  tl_air_entries(a, row);
+  tl_air_noted_attrs(a, tl_value_get(a->m, v)->extra, TL_AIR_METADATA);
+  encode_head(a, a->value_names[v], const_type(a, v));
+  tl_air_entries(a, TL_NODE_ATTR, row);
   encode_numbers(a, id);
-  encode_value_desc(a, TL_NODE_OUTPUT_DESC, v, NULL);
+  encode_value_desc(a, TL_NODE_OUTPUT_DESC, v, const_note(a, v), NULL);
 }
 
 /* Encodes name and output index of each node whose result the graph returns. */
@@ -568,9 +557,10 @@ void tl_air_output_node(tl_air *a, const tl_graph *g, int64_t id) {
         (tl_slot){.value = tl_graph_output(a->m, g, i), .port = "__input", .index = (int32_t)i});
   add_slot_names(a, false);
   add_const_entry(a);
+  tl_air_noted_attrs(a, g->extra, TL_OUTPUT_METADATA);
   encode_head(a, a->node_names[g->ret], TL_SV("NetOutput"));
   encode_inputs(a);
-  tl_air_entries(a, NULL);
+  tl_air_entries(a, TL_NODE_ATTR, NULL);
   encode_numbers(a, id);
   encode_sources(a);
   encode_const_flags(a);
@@ -579,6 +569,6 @@ void tl_air_output_node(tl_air *a, const tl_graph *g, int64_t id) {
     tl_desc_extra extra = {.parent = body ? (int64_t)i : -1, .dim_names = true};
     if (!body)
       extra.output_name = tl_value_name(a->m, v);
-    encode_value_desc(a, TL_NODE_INPUT_DESC, v, &extra);
+    encode_value_desc(a, TL_NODE_INPUT_DESC, v, tl_air_note_of(a, g->extra, false, i), &extra);
   }
 }

@@ -153,13 +153,16 @@ static tl_status name_constants(tl_air *a, const tl_graph *g) {
   return TL_OK;
 }
 
-/* Names a body graph "<node>_<position>_<attribute>", as GE's ONNX frontend does, and lists it. */
+/* Names a body graph "<node>_<position>_<attribute>", as GE's ONNX frontend does, or as it was, and
+ * lists it. */
 static tl_status name_body(tl_air *a, tl_node_id n, uint32_t position, tl_symbol attr,
                            tl_graph_id g) {
   tl_buf text;
+  tl_sv noted = tl_extra_get(a->m, tl_graph_get(a->m, g)->extra, TL_NOTE_NAME);
   tl_buf_init(&text);
-  tl_buf_add_sv(&text, a->node_names[n]);
-  tl_buf_printf(&text, "_%u_%.*s", position, TL_SV_ARG(tl_sym(a->m, attr)));
+  tl_buf_add_sv(&text, noted.p ? noted : a->node_names[n]);
+  if (!noted.p)
+    tl_buf_printf(&text, "_%u_%.*s", position, TL_SV_ARG(tl_sym(a->m, attr)));
   tl_sv name = {0};
   if (!text.failed)
     name = tl_air_name(&a->graph_pool, TL_SV(""), tl_buf_view(&text));
@@ -187,7 +190,7 @@ static tl_status add_bodies(tl_air *a, tl_node_id n) {
 /* Sets the prefix of names in this graph: node names must be unique in the whole file. */
 static tl_status set_prefix(tl_air *a, const tl_graph *g) {
   a->graph_prefix = TL_SV("");
-  if (g->kind != TL_GRAPH_BODY)
+  if (g->kind != TL_GRAPH_BODY || tl_extra_get(a->m, g->extra, TL_NOTE_NAME).p)
     return TL_OK;
   tl_sv name = a->graph_names[g->id];
   char *p = tl_arena_copy(&a->arena, name.p, name.n + 1);
@@ -204,8 +207,10 @@ static tl_status plan_graph(tl_air *a, const tl_graph *g) {
   uint32_t number = 0;
   TL_TRY(set_prefix(a, g));
   TL_TRY(name_inputs(a, g));
-  uint32_t hash = tl_air_name_ahead(&a->names, TL_SV("Node_Output"));
-  TL_TRY(name_into(a, TL_SV("Node_Output"), hash, &a->node_names[g->ret]));
+  tl_sv noted = tl_extra_get(a->m, g->extra, TL_NOTE_OUTPUT);
+  tl_sv output = noted.p ? noted : TL_SV("Node_Output");
+  uint32_t hash = tl_air_name_ahead(&a->names, output);
+  TL_TRY(name_into(a, output, hash, &a->node_names[g->ret]));
   TL_FOR_NODES(a->m, g, n) {
     hash = tl_air_name_ahead(&a->names, tl_sym(a->m, tl_node_get(a->m, n)->name));
     TL_TRY(check_node(a, n)); /* runs while the prefetched slot is on its way */
@@ -224,18 +229,7 @@ static tl_status plan_graph(tl_air *a, const tl_graph *g) {
 /* The first format counts. One that does not fit the rank leaves room for another. */
 static void set_format(tl_air *a, tl_value_id v, tl_ge_format format) {
   if (v && a->formats[v] == TL_GE_ND)
-    a->formats[v] = (uint8_t)tl_air_fitting_format(a->m, tl_value_type(a->m, v), format);
-}
-
-/* Returns the format that an op declares by data_format, ND for an op that declares none. */
-static tl_ge_format declared_format(const tl_air *a, tl_node_id n) {
-  const tl_op *op = tl_op_row(tl_node_get(a->m, n)->op);
-  const tl_attr *given = op ? tl_node_attr_or_default(a->m, n, TL_SYM_data_format) : NULL;
-  if (!given || given->kind != TL_ATTR_STRING)
-    return TL_GE_ND;
-  return given->u.s == TL_SYM_NCHW    ? TL_GE_NCHW
-         : given->u.s == TL_SYM_NCDHW ? TL_GE_NCDHW
-                                      : TL_GE_ND;
+    a->formats[v] = (uint8_t)tl_ge_fitting(a->m, tl_value_type(a->m, v), format);
 }
 
 /* Gives a node its format, and the inputs and constants that it reads: Data and Const have none of
@@ -244,7 +238,7 @@ static tl_ge_format declared_format(const tl_air *a, tl_node_id n) {
  * that has both. */
 static void format_node(tl_air *a, tl_node_id n) {
   const tl_node *node = tl_node_get(a->m, n);
-  tl_ge_format format = declared_format(a, n);
+  tl_ge_format format = tl_ge_declared(a->m, n);
   if (format == TL_GE_ND)
     return;
   a->node_formats[n] = (uint8_t)format;
@@ -274,6 +268,7 @@ static void format_graph(tl_air *a, const tl_graph *g) {
 tl_status tl_air_plan(tl_air *a) {
   const tl_graph *root = tl_module_main(a->m);
   tl_sv name = root->name ? tl_sym(a->m, root->name) : TL_SV("graph");
+  a->has_notes = tl_air_has_notes(a->m);
   a->graph_names[root->id] = tl_air_name(&a->graph_pool, TL_SV(""), name);
   if (!a->graph_names[root->id].p || !tl_u32_vec_push(&a->graphs, root->id))
     return tl_air_no_memory(a);

@@ -43,8 +43,7 @@ const char *tl_air_attr_problem(const tl_module *m, const tl_attr *attr) {
   case TL_ATTR_TYPE:
   case TL_ATTR_TYPES:
   case TL_ATTR_SPARSE:
-  case TL_ATTR_SPARSES:
-  case TL_ATTR_GRAPHS: return "has a type that AIR does not support";
+  case TL_ATTR_SPARSES: return "has a type that AIR does not support";
   case TL_ATTR_DTYPE:
     return !is_npu_dtype(attr->u.i) ? "has a type that the NPU does not have" : NULL;
   case TL_ATTR_DTYPES:

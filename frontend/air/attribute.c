@@ -16,7 +16,7 @@ static const char *const described[] = {
     "_ir_outputs_value",  "is_input_const",    "_src_out_peer_index_for_ge_txt_load",
 };
 
-static bool describes_ports(tl_sv key) {
+bool tl_air_describes_ports(tl_sv key) {
   if (key.n < 2 || (key.p[0] != '_' && key.p[0] != 'i'))
     return false;
   for (size_t i = 0; i < sizeof described / sizeof *described; i++)
@@ -276,13 +276,13 @@ tl_status tl_air_attributes(tl_air_reader *r, const tl_air_op *op, tl_location w
   for (uint32_t i = 0; i < r->entries.n; i++) {
     if (!tl_air_entry_read(r->entries.at[i], &e))
       return tl_air_malformed(r, r->entries.at[i].p, "an attribute");
-    if ((row && describes_ports(e.key)) || is_note(e.key) || counts_outputs(e.key, row))
+    if ((row && tl_air_describes_ports(e.key)) || is_note(e.key) || counts_outputs(e.key, row))
       continue;
     tl_attr attr = {.name = tl_air_symbol(r, e.key)};
     if (attr.name == TL_NO_SYMBOL)
       return TL_NO_MEMORY;
     where.attr = e.key;
-    if (describes_ports(e.key))
+    if (tl_air_describes_ports(e.key))
       TL_TRY(carry(r, e.value, where, &attr));
     else
       TL_TRY(read_value(r, e.value, where, &attr));

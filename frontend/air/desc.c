@@ -2,7 +2,9 @@
 /* Reads tensor descriptors as types. */
 #include "frontend/air/reader.h"
 
-enum { UNKNOWN_RANK = -2 };
+#include "support/hash.h"
+
+enum { UNKNOWN_RANK = -2, GE_LAST_DTYPE = 41 };
 
 /* Returns the dtype of a serialized number; NONE for the undefined one and for one without a
  * counterpart. */
@@ -56,17 +58,19 @@ static bool settle_rank(const tl_air_reader *r, int *rank) {
   return r->numbers.n <= TL_MAX_RANK;
 }
 
-tl_status tl_air_type(tl_air_reader *r, tl_proto desc, tl_location where, tl_type_id *out) {
+/* Reads dtype and shape. *number: the dtype of the file. */
+static tl_status read_type(tl_air_reader *r, tl_proto desc, tl_location where, uint64_t *number,
+                           tl_type_id *out) {
   tl_proto walk = desc;
   tl_field f;
   tl_step step;
-  uint64_t number = 0;
   int rank;
   bool noted = false;
   r->numbers.n = 0;
+  *number = 0;
   while ((step = tl_proto_next(&walk, &f)) == TL_STEP_FIELD) {
     if (tl_field_tag(&f) == TL_TAG(TL_DESC_DTYPE, TL_WIRE_VARINT))
-      number = f.value;
+      *number = f.value;
     else if (tl_field_tag(&f) == TL_TAG(TL_DESC_SHAPE, TL_WIRE_BYTES))
       TL_TRY(read_dims(r, f.body));
     noted = noted || f.number == TL_DESC_ATTR;
@@ -81,10 +85,41 @@ tl_status tl_air_type(tl_air_reader *r, tl_proto desc, tl_location where, tl_typ
         (int)TL_MAX_RANK);
   if (noted && rank > 0)
     name_dims(r, desc);
-  tl_dtype dtype = dtype_of(number);
+  tl_dtype dtype = dtype_of(*number);
   *out = TL_NO_TYPE;
   if (dtype == TL_DTYPE_NONE)
     return TL_OK;
   *out = tl_type_tensor(r->m, dtype, rank, rank > 0 ? r->numbers.at : NULL);
   return *out == TL_NO_TYPE ? TL_NO_MEMORY : TL_OK;
+}
+
+/* Models have few distinct descs, so each is read once. The first bytes are dtype and shape. */
+static tl_air_desc *room_of(tl_air_reader *r, tl_proto desc) {
+  enum { HEAD = 40 };
+  size_t n = tl_proto_left(&desc);
+  uint64_t hash = tl_hash_bytes(desc.p, n < HEAD ? n : HEAD, n);
+  return &r->descs[hash % TL_AIR_DESCS];
+}
+
+tl_status tl_air_desc_read(tl_air_reader *r, tl_proto desc, tl_location where, tl_air_desc *out) {
+  tl_air_desc *room = room_of(r, desc);
+  size_t n = tl_proto_left(&desc);
+  uint64_t number;
+  if (room->known && tl_proto_left(&room->bytes) == n && memcmp(room->bytes.p, desc.p, n) == 0) {
+    *out = *room;
+    return TL_OK;
+  }
+  *out = (tl_air_desc){.bytes = desc, .known = true};
+  TL_TRY(read_type(r, desc, where, &number, &out->type));
+  out->is_strange = number != 0 && number <= GE_LAST_DTYPE && out->type == TL_NO_TYPE;
+  out->own = out->is_strange ? 0 : tl_air_own_formats(r, desc, out->type);
+  *room = *out;
+  return TL_OK;
+}
+
+tl_status tl_air_type(tl_air_reader *r, tl_proto desc, tl_location where, tl_type_id *out) {
+  tl_air_desc d;
+  TL_TRY(tl_air_desc_read(r, desc, where, &d));
+  *out = d.type;
+  return TL_OK;
 }

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "ir/ge_format.h"
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
 
@@ -156,7 +157,7 @@ static tl_status fill_inputs(tl_air_reader *r, tl_graph_id g, uint32_t n) {
     tl_value_id outer = tl_operand(r->m, owner, operands_before(r, owner) + i);
     tl_type_id type = outer ? tl_value_type(r->m, outer) : TL_NO_TYPE;
     tl_value_id v = tl_graph_add_input(r->m, g, 0, type, TL_NO_TENSOR);
-    if (!v)
+    if (!v || !tl_extra_add(r->m, &tl_value_get(r->m, v)->extra, TL_SV(TL_NOTE_ABSENT), TL_SV("1")))
       return TL_NO_MEMORY;
     TL_TRY(tl_air_name_value(r, v, TL_SV("unused")));
   }
@@ -468,12 +469,13 @@ static tl_status read_graph(tl_air_reader *r, const tl_air_graph *graph) {
     if (r->ops.at[i].role != TL_AIR_OP)
       continue;
     TL_TRY(tl_air_connect(r, &r->ops.at[i]));
-    TL_TRY(tl_air_note_formats(r, r->ops.at[i].node));
+    TL_TRY(tl_air_note_ports(r, &r->ops.at[i]));
     if (r->bodies.n)
       TL_TRY(set_bodies(r, &r->ops.at[i]));
   }
   TL_TRY(set_outputs(r, body, g));
-  return tl_graph_sort(r->m, g);
+  TL_TRY(tl_graph_sort(r->m, g));
+  return tl_air_note_values(r, g, body);
 }
 
 /* Depth of a graph below the main one. */

@@ -264,9 +264,12 @@ static tl_status arrange(tl_air_reader *r, const tl_air_op *op, const tl_op *row
     uint32_t count;
     uint32_t first = slots_of(r, port, at, &count);
     bool dynamic = port->kind == TL_PORT_VARIADIC;
-    for (uint32_t i = 0; i < (dynamic || count ? count : 1); i++)
-      if (!tl_u32_vec_push(out, count && first + i < r->values.n ? r->values.at[first + i] : 0))
+    for (uint32_t i = 0; i < (dynamic || count ? count : 1); i++) {
+      bool there = count && first + i < r->values.n;
+      if (!tl_u32_vec_push(out, there ? r->values.at[first + i] : 0) ||
+          !tl_u32_vec_push(&r->slots, there ? first + i : UINT32_MAX))
         return TL_NO_MEMORY;
+    }
     at = count ? first + count : at;
     *placed += count;
     if (!dynamic || p + 1 == row->n_operand_ports)
@@ -302,10 +305,15 @@ static tl_status place_operands(tl_air_reader *r, const tl_air_op *op) {
   const tl_op *row = tl_op_row(tl_node_get(r->m, op->node)->op);
   tl_u32_vec operands = {0};
   uint32_t placed;
+  r->slots.n = 0;
   if (row)
     TL_TRY(slot_names(r));
-  if (!row || !has_names(r))
+  if (!row || !has_names(r)) {
+    for (uint32_t i = 0; i < r->values.n; i++)
+      if (!tl_u32_vec_push(&r->slots, i))
+        return TL_NO_MEMORY;
     return set_operands(r, op, &r->values);
+  }
   tl_status status = arrange(r, op, row, &operands, &placed);
   if (status == TL_OK && placed != r->ids.n)
     status = tl_fail(r->d, TL_UNSUPPORTED, tl_air_at(r, op->name),

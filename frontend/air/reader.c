@@ -19,6 +19,7 @@ void tl_air_reader_release(tl_air_reader *r) {
   tl_u32_vec_release(&r->values);
   tl_i64_vec_release(&r->numbers);
   tl_u32_vec_release(&r->ids);
+  tl_u32_vec_release(&r->slots);
 }
 
 tl_status tl_air_malformed(const tl_air_reader *r, const unsigned char *at, const char *what) {

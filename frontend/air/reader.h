@@ -52,6 +52,17 @@ typedef enum tl_air_form {
   TL_AIR_DUMP  /* ge_onnx_*.pbtxt: in the shape of ONNX, which loses kinds of attributes */
 } tl_air_form;
 
+enum { TL_AIR_DESCS = 64 }; /* descs that are remembered */
+
+/* What a desc says. */
+typedef struct tl_air_desc {
+  tl_proto bytes;
+  tl_type_id type; /* NO_TYPE: no dtype, or one without a counterpart */
+  uint8_t own;     /* set of tl_ge_format: with this format the writer makes the same desc */
+  bool is_strange; /* its dtype has no counterpart */
+  bool known;
+} tl_air_desc;
+
 typedef struct tl_air_reader {
   tl_diag *d;
   const char *path;
@@ -81,6 +92,8 @@ typedef struct tl_air_reader {
   tl_u32_vec values;
   tl_i64_vec numbers;
   tl_u32_vec ids;
+  tl_u32_vec slots;                /* by operand: the input slot of the file; UINT32_MAX: none */
+  tl_air_desc descs[TL_AIR_DESCS]; /* the last ones, by hash */
 } tl_air_reader;
 
 /* ---- reader.c ---- */
@@ -111,6 +124,34 @@ bool tl_air_string(tl_proto value, tl_sv *out);
 tl_status tl_air_type(tl_air_reader *r, tl_proto desc, tl_location where,
                       tl_type_id *out) TL_NODISCARD;
 
+/* Reads what a desc says. The desc stays a view. TL_INVALID_MODEL, TL_NO_MEMORY. */
+tl_status tl_air_desc_read(tl_air_reader *r, tl_proto desc, tl_location where,
+                           tl_air_desc *out) TL_NODISCARD;
+
+/* ---- facts.c ---- */
+/* What a desc says beside dtype and shape. */
+typedef struct tl_air_facts {
+  int64_t storage; /* GE's numbers; -1: not said */
+  int64_t origin;
+  tl_proto dims; /* of the original shape, a ListValue; p NULL: not said */
+  bool is_set;   /* origin_format_is_set */
+  bool has_more; /* fields that the writer does not make */
+} tl_air_facts;
+/* Reads the facts, and appends the other fields to *more (NULL: not wanted). */
+tl_air_facts tl_air_facts_read(tl_proto desc, tl_buf *more);
+/* Reads the original shape into r->numbers; false if it is that of the type, or none. */
+bool tl_air_has_other_dims(tl_air_reader *r, const tl_air_facts *of, tl_type_id type);
+/* Returns with which formats the writer makes the same desc of a type, as a set of bits. */
+uint8_t tl_air_own_formats(tl_air_reader *r, tl_proto desc, tl_type_id type);
+
+/* ---- format.c ---- */
+/* Notes what the ports of the node that was just connected have and the writer would not give
+ * them by itself. TL_INVALID_MODEL, TL_NO_MEMORY. */
+tl_status tl_air_note_ports(tl_air_reader *r, const tl_air_op *op) TL_NODISCARD;
+/* Notes likewise what the inputs, constants and outputs of a graph have, once all its nodes are
+ * there; attributes too. */
+tl_status tl_air_note_values(tl_air_reader *r, tl_graph_id g, tl_proto body) TL_NODISCARD;
+
 /* ---- tensor.c ---- */
 /* Reads a TensorDef as a tensor that views its data. TL_INVALID_MODEL if the data does not have the
  * size that its desc asks for. `outside`: the node has its data in a file; may be NULL. */
@@ -129,6 +170,8 @@ tl_status tl_air_outside(tl_air_reader *r, tl_type_id type, const tl_air_place *
 /* Reads the attributes of a node (r->entries) into r->attrs; those that describe ports, and those
  * that become notes of the node, are left out. TL_INVALID_MODEL, TL_NO_MEMORY. */
 tl_status tl_air_attributes(tl_air_reader *r, const tl_air_op *op, tl_location where) TL_NODISCARD;
+/* Returns true for an attribute that describes ports: the writer makes it anew. */
+bool tl_air_describes_ports(tl_sv key);
 /* Gives the node the notes among r->entries: where it comes from, its stream, events and marks. */
 tl_status tl_air_notes(tl_air_reader *r, const tl_air_op *op) TL_NODISCARD;
 
@@ -140,9 +183,6 @@ tl_status tl_air_split(tl_air_reader *r, tl_proto body) TL_NODISCARD;
 tl_status tl_air_make_node(tl_air_reader *r, tl_graph_id g, tl_air_op *op) TL_NODISCARD;
 /* Gives the node its operands and control edges, once all nodes of the graph are there. */
 tl_status tl_air_connect(tl_air_reader *r, const tl_air_op *op) TL_NODISCARD;
-/* Notes at the node that was just connected which of its tensors have a format that the IR lacks.
- * TL_NO_MEMORY. */
-tl_status tl_air_note_formats(tl_air_reader *r, tl_node_id n) TL_NODISCARD;
 /* Finds the value that a data edge leads from; *control: a control edge, and *from its node. */
 tl_status tl_air_edge_source(tl_air_reader *r, const tl_air_op *user, tl_proto edge,
                              tl_value_id *out, bool *control, tl_node_id *from) TL_NODISCARD;

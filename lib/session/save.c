@@ -3,7 +3,6 @@
 #include "backend/air/emit.h"
 #include "backend/onnx/export.h"
 #include "backend/text/pbtxt.h"
-#include "ir/formats.h"
 #include "ir/text/print.h"
 #include "lib/session/session.h"
 #include "passes/train/step/state.h"
@@ -52,8 +51,6 @@ static tl_status save_tir(const tl_session *s, const tl_module *m, const char *p
 
 tl_status tl_session_save(const tl_session *s, tl_module *m, const tl_destination *to) {
   const tl_options *options = s->options ? s->options : &s->settings->options;
-  if (to->format != TL_FORMAT_TIR)
-    TL_TRY(tl_module_check_formats(m, "written"));
   switch (to->format) {
   case TL_FORMAT_AIR: {
     tl_options written;

@@ -13,7 +13,6 @@
  * Tests:     tests/unit/test_definitions.c, tests/conformance/nodes.py */
 #include "passes/scopes/definitions.h"
 
-#include "ir/formats.h"
 #include "ir/infer/infer.h"
 #include "ir/ops_gen.h"
 #include "passes/edit/passes.h"
@@ -21,6 +20,7 @@
 #include "passes/engine/ruleset.h"
 #include "passes/scopes/body.h"
 #include "passes/scopes/collective.h"
+#include "passes/scopes/order.h"
 
 /* Upper bound on rounds of the rule engine: definitions may use defined ops. */
 enum { ROUNDS = 64 };
@@ -110,7 +110,7 @@ static void forget_handles(tl_module *m) {
 
 tl_status tl_pass_expand_definitions(tl_pass *p, tl_module *m) {
   tl_ruleset *rules;
-  TL_TRY(tl_module_check_formats(m, "run"));
+  TL_TRY(tl_order_dims(p, m));
   if (m->definitions.n)
     TL_TRY(tl_scope_bodies_expand(m));
   TL_TRY(tl_expand_users_ops(p, m, NULL, NULL));
