@@ -105,9 +105,11 @@ tl_status tl_find_loops(const tl_quest *q, tl_findings *f) {
   enum { MOST = 8 };
   tl_rule_index index;
   tl_status status = TL_OK;
-  /* Expansions are tried at nodes without NPU form only, which ends them. */
-  way *w = f->rule->kind == TL_RULE_EXPAND ? NULL : calloc(1, sizeof *w);
-  if (f->rule->kind == TL_RULE_EXPAND)
+  /* Expansions are tried at nodes without NPU form only, which ends them; a rule for another target
+   * does not meet those that are on. */
+  bool meets = f->rule->kind != TL_RULE_EXPAND && !f->rule->off;
+  way *w = meets ? calloc(1, sizeof *w) : NULL;
+  if (!meets)
     return TL_OK;
   if (!w)
     return tl_fail_memory(&q->bench->cli->diag, TL_NOWHERE);
