@@ -39,7 +39,8 @@ static bool next_is(const list *l, char c) { return l->rest.n && l->rest.p[0] ==
 /* Returns true for what is an element of some dtype. */
 static bool is_number(tl_sv text) {
   double number;
-  return tl_parse_f64(text, &number) || tl_sv_is(text, "true") || tl_sv_is(text, "false");
+  return tl_parse_f64(text, &number) || tl_sv_is(text, "true") || tl_sv_is(text, "false") ||
+         tl_sv_is(text, "True") || tl_sv_is(text, "False");
 }
 
 /* Takes an element: what stands before the next ',' or ']'. */

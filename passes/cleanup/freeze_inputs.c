@@ -61,9 +61,13 @@ static tl_status fail_fit(tl_module *m, tl_value_id v, const tl_frozen_input *f)
     tl_buf_printf(&has, "%s%lld", i ? "," : "", (long long)f->dims[i]);
   tl_buf_add_char(&has, ']');
   tl_type_print(m, tl_value_type(m, v), &wants);
+  tl_dtype dtype = tl_type_dtype(m, tl_value_type(m, v));
+  bool other = f->data && f->dtype != dtype;
   tl_status status = tl_fail_code(m->diag, TL_INVALID_ARGUMENT, "E10049", at_option(m, f->name),
-                                  "the input is %s, the value given is %s",
-                                  wants.failed ? "" : wants.p, has.failed ? "" : has.p);
+                                  "the input is %s, the value given is %s%s%s",
+                                  wants.failed ? "" : wants.p, has.failed ? "" : has.p,
+                                  other ? "\vsave the array in " : "",
+                                  other ? tl_dtype_get(dtype)->name : "");
   tl_buf_release(&has);
   tl_buf_release(&wants);
   return status;
@@ -90,9 +94,9 @@ static bool settle_shape(const tl_type *t, const tl_frozen_input *f, int *rank, 
 }
 
 static bool put_bool(tl_sv text, void *data, uint64_t i) {
-  bool yes = tl_sv_is(text, "true") || tl_sv_is(text, "1");
+  bool yes = tl_sv_is(text, "true") || tl_sv_is(text, "True") || tl_sv_is(text, "1");
   ((uint8_t *)data)[i] = yes;
-  return yes || tl_sv_is(text, "false") || tl_sv_is(text, "0");
+  return yes || tl_sv_is(text, "false") || tl_sv_is(text, "False") || tl_sv_is(text, "0");
 }
 
 /* Writes an integer of any width; false if the dtype has no such number. */

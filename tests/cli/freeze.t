@@ -46,8 +46,8 @@ $ tailor run m.tir --input-shape=x:2,4 --freeze 'mode=[1,2]'
 ! m.tir: error: node mode: --freeze: the input is i64[], the value given is [2] [E10049]
 ? 1
 $ tailor run m.tir --input mode=random --freeze mode=1
-! tailor: error: --input: the model has no input 'mode'
-!   hint: 'tailor info' lists the inputs
+! tailor: error: --input: --freeze makes input 'mode' a constant
+!   hint: give one of the options
 ? 1
 $ tailor verify m.tir --npu --freeze mode=1 --input-shape=x:3,4 -q
 > 2 of 2 inputs are random (seed 0)
@@ -130,6 +130,14 @@ $ tailor convert m.onnx -o m.air --dry-run --freeze 'mode=[1]]'
 $ tailor convert m.onnx -o m.air --dry-run --freeze mode=absent.npy
 ! absent.npy: error: cannot open 'absent.npy': No such file or directory
 ? 4
+$ tailor run m.tir --freeze mode=1 --input mode=2
+! tailor: error: --input: --freeze makes input 'mode' a constant
+!   hint: give one of the options
+? 1
+$ /usr/bin/python3 -c 'import struct; h = "{\"descr\": \"<f8\", \"fortran_order\": False, \"shape\": (1, 4), }".ljust(117) + "\n"; open("f8.npy", "wb").write(b"\x93NUMPY\1\0" + struct.pack("<H", len(h)) + h.encode() + bytes(32))'; tailor run m.tir --freeze mode=1 --freeze mask=f8.npy
+! m.tir: error: node mask: --freeze: the input is f32[1,4], the value given is f64[1,4] [E10049]
+!   hint: save the array in f32
+? 1
 $ tailor ops Add --freeze mode=1
 ! tailor: error: '--freeze' is not an option of 'tailor ops'
 !   hint: 'tailor help ops' lists its options

@@ -111,6 +111,12 @@ static tl_status unknown_input(tl_evaluation *e, const tl_module *m, const char 
     return tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, at_input(e),
                    "'%s' is neither NAME=SOURCE nor a folder", text);
   tl_sv name = {text, (size_t)(equals - text)}, nearest = {"", 0};
+  const tl_options *o = &e->cli->settings.options;
+  for (uint32_t i = 0; i < o->n_frozen; i++)
+    if (tl_sv_eq(o->frozen[i].name, name))
+      return tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, at_input(e),
+                     "--freeze makes input '%.*s' a constant\vgive one of the options",
+                     TL_SV_ARG(name));
   size_t best = GOOD_GUESS;
   for (uint32_t i = 0; i < g->inputs.n; i++) {
     tl_sv other = tl_value_name(m, g->inputs.at[i]);
