@@ -77,6 +77,28 @@ static bool wants_sizes(const tl_module *m, tl_op_id op) {
   return false;
 }
 
+/* Returns true for a node that has no form whatever its sizes are. */
+static bool lacks_any(tl_module *m, tl_node_id n) {
+  static const struct {
+    const char *domain, *op, *attr, *attr2, *values;
+  } rows[] = {
+#define LACKS(domain, op, attr, attr2, values) {domain, op, attr, attr2, values},
+#include "passes/npu/unmapped_advice.tbl"
+  };
+  tl_op_id op = tl_node_get(m, n)->op;
+  bool found = false;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    tl_sv values = tl_sv_from(rows[i].values);
+    tl_symbol one = tl_module_intern(m, tl_sv_from(rows[i].attr));
+    tl_sv value = tl_node_attr_string(m, n, tl_module_intern(m, tl_sv_from(rows[i].attr2)));
+    bool same = tl_sv_is(tl_op_domain(m, op), rows[i].domain) &&
+                tl_sv_is(tl_op_name(m, op), rows[i].op) && tl_node_attr_int(m, n, one, 0) == 1;
+    while (same && values.n)
+      found |= tl_sv_eq(tl_sv_split(&values, '|'), value);
+  }
+  return found;
+}
+
 static const tl_type *tensor_of(const tl_module *m, tl_value_id v) {
   const tl_type *t = tl_type_get(m, tl_value_type(m, v));
   return t->kind == TL_KIND_TENSOR ? t : NULL;
@@ -139,7 +161,7 @@ static void tell_open(tl_buf *out, tl_module *m, const tl_unmapped_group *g) {
   bool any = false, one = true;
   const char *option = NULL;
   follows_from(m, g->nodes[0], 0, &any);
-  if (!any || !wants_sizes(m, g->op))
+  if (!any || !wants_sizes(m, g->op) || lacks_any(m, g->nodes[0]))
     return;
   for (uint32_t i = 0; i < main->inputs.n; i++) {
     tl_buf part;

@@ -17,3 +17,7 @@ $ tailor convert regions.tir -o m.air
 ! regions.tir: error: 1 op type has no NPU form: RoiAlign x1 ('pool'): has no NPU form [E10501]
 !   hint: --allow-unmapped writes them under their ONNX names; 'tailor ops NAME' shows what an op needs, 'tailor explain MODEL --expand' why no expansion matches
 ? 3
+# nor where it has no form for its attributes, open or not
+$ for d in '"H","W"' 8,8; do printf 'graph @g(%%x: f32[1,3,'$d']) -> (%%y) {\n  const %%s: f32[4] = [1.0,1.0,0.5,0.5]\n  %%y = Resize(%%x, _, %%s) @rs {mode="cubic", antialias=1, coordinate_transformation_mode="half_pixel_symmetric"}\n}\n' >rs.tir; tailor convert rs.tir -o m.air 2>&1 | grep -o -e '^rs.*E10501.$' -e input-shape; done
+> rs.tir: error: 1 op type has no NPU form: Resize x2 ('rs/Resize', 'rs/Resize_1'): has no NPU form [E10501]
+> rs.tir: error: 1 op type has no NPU form: Resize x2 ('rs/Resize', 'rs/Resize_1'): has no NPU form [E10501]
