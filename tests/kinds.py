@@ -11,6 +11,8 @@ SCRIPTS = {
         'order of dims, sanitized'),
     'air_hostile': ('tests/air/hostile.py', 'asan',
         'AIR files that are wrong in their structure, sanitized'),
+    'air_ops': ('tests/air/foreign_ops.py', 'asan',
+        'NPU ops that other tools write, against their formulas; sanitized'),
     'air_options': ('tests/cli/test_air_options.py', 'asan',
         'options and what they leave in AIR files, sanitized'),
     'air_sample': ('tests/air/sample.py', 'asan',

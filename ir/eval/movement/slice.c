@@ -110,8 +110,8 @@ static tl_status part_size(tl_eval *ctx, uint32_t n, int64_t dim, int64_t *part)
   return TL_OK;
 }
 
-/* Splits operand 0. Operand 1: sizes or absent; operand 2: the axis, or absent, when it is an
- * attribute. */
+/* Splits operand 0. Operand 1: sizes; operand 2: the axis. Both are attributes where they are
+ * absent. */
 static tl_status split(tl_eval *ctx) {
   tl_units from;
   tl_box b;
@@ -121,11 +121,14 @@ static tl_status split(tl_eval *ctx) {
   TL_TRY(tl_eval_need_rank(ctx, 0, 1, TL_MAX_RANK));
   TL_TRY(tl_eval_units(ctx, 0, &from));
   const tl_host *t = ctx->in[0];
-  TL_TRY(tl_eval_operand_int(ctx, 2, tl_eval_int(ctx, TL_SYM_axis, 0), &place));
+  int64_t own = tl_eval_int(ctx, TL_SYM_split_dim, tl_eval_int(ctx, TL_SYM_axis, 0));
+  TL_TRY(tl_eval_operand_int(ctx, 2, own, &place));
   TL_TRY(tl_eval_axis(ctx, place, t->rank, &axis));
   if (!n)
     return TL_OK;
   TL_TRY(tl_eval_operand_ints(ctx, 1, &sizes));
+  if (!sizes.at)
+    sizes = tl_eval_ints(ctx, TL_SYM_size_splits);
   TL_TRY(sizes.at ? check_split(ctx, sizes, n, t->dims[axis])
                   : part_size(ctx, n, t->dims[axis], &part));
   tl_box_whole(&b, t);
@@ -139,11 +142,14 @@ static tl_status split(tl_eval *ctx) {
 }
 
 /* ARG 0: Split, and SplitTraining of com.microsoft; 1: npu::Split, whose operands are axis and
- * data; 2: npu::SplitV. The operands are put in the order that split() expects. */
+ * data; 2: npu::SplitV; 3: npu::SplitD and SplitVD, which have attributes alone. The operands are
+ * put in the order that split() expects. */
 tl_status tl_eval_split(tl_eval *ctx) {
   const tl_host *first = tl_eval_in(ctx, 0), *second = tl_eval_in(ctx, 1);
-  const tl_host *const forms[][3] = {
-      {first, second, NULL}, {second, NULL, first}, {first, second, tl_eval_in(ctx, 2)}};
+  const tl_host *const forms[][3] = {{first, second, NULL},
+                                     {second, NULL, first},
+                                     {first, second, tl_eval_in(ctx, 2)},
+                                     {first, NULL, NULL}};
   tl_eval as_split = *ctx;
   as_split.in = forms[ctx->arg];
   as_split.n_in = 3;
