@@ -49,6 +49,10 @@ tl_ge_format tl_ge_fitting(const tl_module *m, tl_type_id type, tl_ge_format for
 
 tl_ge_format tl_ge_declared(const tl_module *m, tl_node_id n) {
   const tl_op *op = tl_op_row(tl_node_get(m, n)->op);
+  if (op && (op->traits & TL_TRAIT_IMAGES)) {
+    const tl_type *t = tl_type_get(m, tl_value_type(m, tl_operand(m, n, 0)));
+    return t->rank == 5 ? TL_GE_NCDHW : TL_GE_NCHW;
+  }
   const tl_attr *given = op ? tl_node_attr_or_default(m, n, TL_SYM_data_format) : NULL;
   if (!given || given->kind != TL_ATTR_STRING)
     return TL_GE_ND;

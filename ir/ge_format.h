@@ -20,7 +20,8 @@ int64_t tl_ge_format_number(tl_sv name);
 int64_t tl_ge_own_number(tl_ge_format format);
 /* Returns the format if values of the type have the rank of it, else ND. */
 tl_ge_format tl_ge_fitting(const tl_module *m, tl_type_id type, tl_ge_format format);
-/* Returns the format that an op declares by data_format, ND for an op that declares none. */
+/* Returns the format that an op declares by data_format or by its trait, ND for an op that declares
+ * none. */
 tl_ge_format tl_ge_declared(const tl_module *m, tl_node_id n);
 
 /* Notes that say what a port of a node has in GE's file and Tailor would not write by itself. They

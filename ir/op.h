@@ -47,8 +47,9 @@ enum {
   TL_TRAIT_BODY = 1 << 6,     /* has graph attributes */
   TL_TRAIT_LAYOUT = 1 << 7,   /* moves or views data, computes nothing */
   TL_TRAIT_DEPRECATED = 1 << 8,
-  TL_TRAIT_UNFOLDED = 1 << 9, /* stays on constants too: device compilers look for the pair */
-  TL_TRAIT_WEIGHTED = 1 << 10 /* operands behind the first are weights, constants as a rule */
+  TL_TRAIT_UNFOLDED = 1 << 9,  /* stays on constants too: device compilers look for the pair */
+  TL_TRAIT_WEIGHTED = 1 << 10, /* operands behind the first are weights, constants as a rule */
+  TL_TRAIT_IMAGES = 1 << 11    /* operand 0 has channels second, which device compilers want told */
 };
 
 /* What it takes to make a node its NPU form. */

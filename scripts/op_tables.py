@@ -12,7 +12,7 @@ KINDS = {'i': 'INT', 'f': 'FLOAT', 's': 'STRING', 't': 'TENSOR', 'g': 'GRAPH', '
          'gs': 'GRAPHS', 'tps': 'TYPES', 'b': 'BOOL', 'dt': 'DTYPE', 'bs': 'BOOLS',
          'dts': 'DTYPES', 'iss': 'INT_LISTS', 'flag': 'INT'}
 TRAITS = ('commutative elementwise random effect stateful identity body layout deprecated '
-          'unfolded weighted').split()
+          'unfolded weighted images').split()
 LOWER = {'rename': 'RENAME', 'attrs': 'ATTRS', 'const_operand': 'CONST_OPERAND',
          'expand': 'EXPAND', 'none': 'NONE'}
 DTYPES = ('f32 f16 bf16 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool str c64 c128 f8e4m3fn f8e4m3fnuz '

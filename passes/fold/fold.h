@@ -31,6 +31,7 @@ typedef struct tl_fold {
   uint64_t fills; /* bytes of all weights of one repeated number; 0: not counted yet */
   tl_map names;   /* owned; name -> number of values that have it; filled if `named` */
   bool named;
+  bool known_only;  /* makes constants of what inference knows, and evaluates nothing */
   bool dequantizes; /* folds DequantizeLinear too, which stays where rules match it */
   bool stopped;     /* the rewrite limit is reached */
   bool failed;      /* memory is out */
@@ -101,6 +102,10 @@ void tl_fold_orphan_operands(tl_fold *f, tl_node_id n);
 /* Erases a node without users, and constants that only it used. Marks the producers of its operands
  * as orphans. */
 void tl_fold_erase(tl_fold *f, tl_node_id n);
+
+/* Makes constants of what inference knows: sizes, and what is computed of them. It evaluates none,
+ * so it adds lists of at most TL_MAX_PARTIAL numbers. TL_NO_MEMORY, reported. */
+tl_status tl_fold_known(tl_pass *p, tl_module *m) TL_NODISCARD;
 
 /* Folds from the given nodes on: these nodes if their operands are constant, then their users, and
  * so on. Skips erased nodes. `nodes` is the worklist and is consumed. O(folded nodes), unless a

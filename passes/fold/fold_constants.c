@@ -102,12 +102,12 @@ static tl_node_id visit(tl_fold *f, tl_node_id n) {
   if (!operands_known(f, node))
     return TL_NO_NODE;
   if (node->op == TL_OP_If)
-    return tl_fold_take_branch(f, n);
+    return f->known_only ? TL_NO_NODE : tl_fold_take_branch(f, n);
   if (!is_pure(node) || tl_node_has_mark(f->m, n, TL_MARK_NOFOLD) || stays_unfolded(f, node) ||
       node->n_results == 0)
     return TL_NO_NODE;
-  bool known = used_results_known(f, node) ||
-               (tl_fold_is_settled(f, n) && (tl_fold_express(f, n) || tl_fold_evaluate(f, n)));
+  bool known = used_results_known(f, node) || (!f->known_only && tl_fold_is_settled(f, n) &&
+                                               (tl_fold_express(f, n) || tl_fold_evaluate(f, n)));
   if (known && !stays(f, n))
     settle_operands(f, node);
   return TL_NO_NODE;
@@ -304,18 +304,27 @@ static tl_status finish(tl_fold *f) {
   return f->failed ? tl_no_memory(f->m) : TL_OK;
 }
 
-tl_status tl_fold_module(tl_pass *p, tl_module *m, bool dequantizes) {
-  tl_fold f = {.p = p, .m = m, .dequantizes = dequantizes};
-  if (!p->options->fold_constants)
+static tl_status fold_module(tl_fold *f) {
+  if (!f->p->options->fold_constants)
     return TL_OK;
-  TL_TRY(tl_pinned_find(p, m, &f.pinned));
-  tl_host_heap_init(&f.heap, 0);
+  TL_TRY(tl_pinned_find(f->p, f->m, &f->pinned));
+  tl_host_heap_init(&f->heap, 0);
   bool more = true;
   for (int round = 0; round < MAX_ROUNDS && more; round++) {
-    run_round(&f);
-    more = f.again && !f.stopped && !f.failed && infer_again(&f);
+    run_round(f);
+    more = f->again && !f->stopped && !f->failed && infer_again(f);
   }
-  return finish(&f);
+  return finish(f);
+}
+
+tl_status tl_fold_module(tl_pass *p, tl_module *m, bool dequantizes) {
+  tl_fold f = {.p = p, .m = m, .dequantizes = dequantizes};
+  return fold_module(&f);
+}
+
+tl_status tl_fold_known(tl_pass *p, tl_module *m) {
+  tl_fold f = {.p = p, .m = m, .known_only = true};
+  return fold_module(&f);
 }
 
 tl_status tl_pass_fold_constants(tl_pass *p, tl_module *m) { return tl_fold_module(p, m, false); }

@@ -5,17 +5,20 @@
  * Requires:  types inferred, captures of If bodies explicit.   Keeps: names and order of outputs.
  * After:     a node without NPU form that an expand rule fits has become nodes that have one, or
  *            that other rules expand in turn; what is left is for select to report.
- * Cost:      one sweep; candidates are judged only where a rule has its root.
+ * Cost:      one sweep; candidates are judged only where a rule has its root. If new nodes compute
+ *            sizes, the module is inferred once more.
  * Tests:     tests/golden/expand/ */
 #include "ir/infer/infer.h"
 #include "ir/ops_gen.h"
 #include "passes/edit/passes.h"
 #include "passes/engine/rewrite.h"
 #include "passes/engine/ruleset.h"
+#include "passes/fold/fold.h"
 #include "passes/npu/eval.h"
 #include "passes/scopes/definitions.h"
 
-enum { ROUNDS = 64 }; /* Sum of many operands takes one each */
+/* ROUNDS: Sum of many operands takes one each. MAX_FOLDS: of known sizes. */
+enum { ROUNDS = 64, MAX_FOLDS = 4 };
 
 typedef struct judge {
   tl_npu_forms forms;
@@ -59,6 +62,41 @@ static bool wants_inference(const tl_module *m, tl_node_id first) {
   return false;
 }
 
+/* Returns true if new nodes compute integers that could be sizes. */
+static bool computes_sizes(const tl_module *m, tl_node_id first) {
+  for (tl_node_id n = first; n < tl_module_node_end(m); n++) {
+    const tl_node *node = tl_node_get(m, n);
+    for (uint32_t i = 0; node->op != TL_OP_ERASED && i < node->n_results; i++) {
+      const tl_type *t = tl_type_get(m, tl_value_type(m, node->results + i));
+      if (t->kind == TL_KIND_TENSOR && tl_dtype_is_integer((tl_dtype)t->dtype) && t->rank <= 1)
+        return true;
+    }
+  }
+  return false;
+}
+
+/* Infers the module if that says more about new nodes. Known sizes become constants, since device
+ * compilers infer nothing behind an operand that is not one. Returns in *again whether rules may
+ * fit now that did not before. */
+static tl_status settle_sizes(tl_pass *p, tl_module *m, tl_node_id first, bool *again) {
+  *again = computes_sizes(m, first);
+  if (*again || wants_inference(m, first))
+    TL_TRY(tl_infer_module(m));
+  return *again ? tl_fold_known(p, m) : TL_OK;
+}
+
+/* Applies the rules until they make no nodes that compute sizes. Nodes from `first` on are new. */
+static tl_status expand_all(tl_rewriter *r, judge *j, tl_node_id first) {
+  bool again = true;
+  for (int round = 0; again && round < MAX_FOLDS; round++) {
+    TL_TRY(tl_rewrite(r));
+    TL_TRY(j->x.failed ? tl_no_memory(r->m) : j->status);
+    TL_TRY(settle_sizes(r->pass, r->m, first, &again));
+    first = tl_module_node_end(r->m);
+  }
+  return TL_OK;
+}
+
 tl_status tl_pass_expand(tl_pass *p, tl_module *m) {
   tl_ruleset *rules;
   tl_node_id first = tl_module_node_end(m);
@@ -70,11 +108,7 @@ tl_status tl_pass_expand(tl_pass *p, tl_module *m) {
   tl_rewriter r = {p, m, rules, TL_RULE_EXPAND, ROUNDS, lacks_form, &j, NULL};
   tl_status status = tl_expand_users_ops(p, m, lacks_form, &j);
   if (status == TL_OK)
-    status = tl_rewrite(&r);
-  if (status == TL_OK && j.x.failed)
-    status = tl_no_memory(m);
+    status = expand_all(&r, &j, first);
   tl_arena_release(&j.lists);
-  if (status == TL_OK && j.status == TL_OK && wants_inference(m, first))
-    status = tl_infer_module(m);
-  return status != TL_OK ? status : j.status;
+  return status;
 }

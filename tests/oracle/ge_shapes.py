@@ -4,7 +4,7 @@
 
   ge_shapes.py FILE.air [FILE.air ...]                    files
   ge_shapes.py --tailor BIN [--every N] [DIR ...]         every Nth model below the folders (without
-                                                          one: ge_cases and the corpora), converted
+                                                          one: the corpora, and all of ge_cases)
   --table FILE   one line for each finding        --ops   nodes of each op type that has no rule
 
 For each node of a type that ge_rules.py or ge_moves.py has: GE's verifier passes, with the formats
@@ -30,10 +30,11 @@ import ge_rules  # noqa: E402
 import guard  # noqa: E402
 
 RULES = {**ge_moves.RULES, **ge_rules.RULES}
+CASES = os.path.join(HERE, 'ge_cases')
 SOURCES = air_check.SOURCE_TYPES | {'NetOutput'}
 
 
-def compare(node):
+def compare(graph, node):
     """What is wrong with a node, one text for each finding."""
     try:
         shapes = RULES[node.type][0](node)
@@ -43,10 +44,10 @@ def compare(node):
     for name, dims in shapes.items():
         port = node.out(name) or (node.outs[0] if name == 'y' else None)
         if port is not None and dims is not None:
-            yield from differences(node, port, dims)
+            yield from differences(graph, node, port, dims)
 
 
-def differences(node, port, dims):
+def differences(graph, node, port, dims):
     said = port.shape
     if said == ge_rules.ANY:
         if dims != ge_rules.ANY:
@@ -54,7 +55,8 @@ def differences(node, port, dims):
         return
     if dims == ge_rules.ANY or len(dims) == len(said) and -1 in dims:
         if vague(node, dims, said):
-            yield f'{port.name}: the file says {said}, GE knows {dims} for want of a constant operand'
+            why = 'an operand that the run gives' if given_by_run(graph, node) else 'a constant'
+            yield f'{port.name}: the file says {said}, GE knows {dims} for want of {why}'
             return
     if dims == ge_rules.ANY:
         return
@@ -71,6 +73,22 @@ def vague(node, dims, said):
     return dims == ge_rules.ANY or -1 in dims
 
 
+def given_by_run(graph, node):
+    """Whether an operand other than x comes from inputs, and not from their sizes alone."""
+    queue = [p.peer[0] for p in node.ins if p.peer and p.value is None and p.name != 'x']
+    seen = set()
+    while queue:
+        name = queue.pop()
+        source = graph.nodes.get(name)
+        if source is None or name in seen or source.type in ('Shape', 'Size'):
+            continue
+        seen.add(name)
+        if source.type == 'Data':
+            return True
+        queue += [p.peer[0] for p in source.ins if p.peer]
+    return False
+
+
 def check(path, protos, missing):
     """(nodes that agree, findings) of a file"""
     _, graphs = ge_graph.read(path, protos)
@@ -82,7 +100,7 @@ def check(path, protos, missing):
             if node.type not in RULES:
                 missing[node.type] += 1
                 continue
-            texts = list(compare(node))
+            texts = list(compare(graph, node))
             good += not texts
             found += [(node.type, node.name, text) for text in texts]
     return good, found
@@ -91,9 +109,10 @@ def check(path, protos, missing):
 def models(folders, every):
     found = []
     for folder in folders:
-        for where, _, names in os.walk(folder):
-            found += [(folder, os.path.join(where, n)) for n in names if n.endswith(('.onnx', '.tir'))]
-    return sorted(found)[::every]
+        names = [os.path.join(where, n) for where, _, files in os.walk(folder) for n in files]
+        chosen = sorted(n for n in names if n.endswith(('.onnx', '.tir')))
+        found += [(folder, n) for n in chosen[::1 if folder == CASES else every]]
+    return found
 
 
 def convert(args, work, folder, model):
@@ -137,7 +156,7 @@ def main():
     p.add_argument('--ops', action='store_true')
     p.add_argument('paths', nargs='*')
     args = p.parse_args()
-    args.paths = args.paths or [os.path.join(HERE, 'ge_cases'), '/usr/share/libonnx-testdata',
+    args.paths = args.paths or [CASES, '/usr/share/libonnx-testdata',
                                 os.path.join(HERE, '..', '..', '..', 'shared', 'corpus')]
     protos = air_check.load_protos(os.path.join(HERE, 'protos.json'))
     missing, found, good = collections.Counter(), [], 0
