@@ -18,7 +18,7 @@ GROUPS = {
              'run_config_effects', 'precision_files', 'hostile', 'reader', 'air_round_trip',
              'air_hostile', 'air_foreign', 'air_ops', 'air_sample', 'air_text', 'air_raised',
              'air_verify', 'origins', 'diff', 'parts', 'op_dtypes', 'runners', 'select_rows',
-             'meanings', 'aipp', 'step_files', 'pages'],
+             'meanings', 'aipp', 'step_files', 'pages', 'json_outputs'],
     'golden': ['golden', 'golden_rules', 'golden_numbers', 'rules', 'rule_numbers', 'test_rules',
                'user_ops', 'traps', 'fused_traps', 'recognised'],
     'models': ['nodes', 'sandwiches', 'spellings', 'official', 'corpus', 'evaluate',

@@ -32,6 +32,8 @@ SCRIPTS = {
         'gradient ops of ONNX Runtime and their NPU forms against finite differences; AIR'),
     'hostile': ('tests/hostile/run.py', 'asan',
         'malformed and malicious inputs, sanitized'),
+    'json_outputs': ('tests/cli/json_outputs.py', 'gcc',
+        'what commands print with --json against docs/json.md; models of more than 2 GiB'),
     'origins': ('tests/air/origins.py', 'gcc',
         'each node of AIR says which nodes of the model it comes from, and explain finds '
         'it'),

@@ -30,7 +30,7 @@ $ tailor diff a.tir b.tir --stat
 > constant  0      0        1        0
 ? 5
 $ tailor diff a.tir b.tir --json
-> {"a": "a.tir", "b": "b.tir", "counts": [
+> {"schema": 1, "a": "a.tir", "b": "b.tir", "counts": [
 >   {"op": "Abs", "added": 0, "removed": 0, "changed": 1, "renamed": 0},
 >   {"op": "Neg", "added": 1, "removed": 0, "changed": 0, "renamed": 0},
 >   {"op": "Relu", "added": 0, "removed": 0, "changed": 1, "renamed": 0},

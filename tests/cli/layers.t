@@ -39,7 +39,7 @@ $ tailor verify a.tir a.tir --exact --layers --emulate f16 --tensors=1
 > "h"            MatMul  0.0006502  0.0004167  1       69.41  0.0004167  #####
 > ... 4 tensors          0.0008841  0.0004645  1       69.41  0.0002738  #####
 $ tailor verify a.tir b.tir --exact --layers --json --tensors=1 | sed 's/"elements".*//'
-> {"equal": false, "note": "2 of 2 inputs are random (seed 0)",
+> {"schema": 1, "equal": false, "note": "2 of 2 inputs are random (seed 0)",
 >  "tolerance": {"rtol": 0.001, "atol": 1e-07, "cosine": null, "share": 2.6656007498500226e-07, "dtype": "f32", "roundings": 5},
 >  "outputs": [
 >   {"name": "z", "equal": false,
@@ -75,7 +75,7 @@ $ tailor run a.tir -q --exact -o ref >o.txt; tailor verify a.tir ref --layers
 ? 1
 # the NPU form: what a fused node adds, and of which nodes it is made
 $ printf 'graph @g(%%x: f32[4,8], %%w: f32[8,8], %%b: f32[8]) -> (%%y) {\n  %%m = MatMul(%%x, %%w) @product\n  %%a = Add(%%m, %%b) @bias\n  %%y = Relu(%%a) @relu\n}\n' >n.tir; tailor verify n.tir --npu --exact --layers --json | sed 's/"elements".*//'
-> {"equal": true, "note": "3 of 3 inputs are random (seed 0)",
+> {"schema": 1, "equal": true, "note": "3 of 3 inputs are random (seed 0)",
 >  "tolerance": {"rtol": 0.001, "atol": 1e-07, "cosine": null, "share": 2.0647654623614278e-07, "dtype": "f32", "roundings": 3},
 >  "outputs": [
 >   {"name": "y", "equal": true,

@@ -81,14 +81,14 @@ $ tailor convert m.onnx -q --precision-mode=force_fp16 -o h.air; tailor explain 
 $ tailor convert h.air -q -O0 -o i.air; cmp h.air i.air
 # JSON
 $ tailor explain m.onnx --node=add --origins --json
-> {"node": "add", "in_model": true, "became": [
+> {"schema": 1, "node": "add", "in_model": true, "became": [
 >   {"name": "add/Gemm/Gemm", "type": "MatMulV2", "inserted": false, "origins": ["mm", "add"], "passes": ["MatMulBiasAddFusionPass"]},
 >   {"name": "add/Gemm", "type": "Add", "inserted": false, "origins": ["mm", "add"], "passes": ["MatMulBiasAddFusionPass"]}], "is": []}
 $ tailor explain m.onnx --node=add --json | head -n 2
 > [
 >  {"pass": "MatMulBiasAddFusionPass", "fused": 1, "not": 0, "events": [
 $ tailor explain h.air --node=soft --origins --json
-> {"node": "soft", "in_model": false, "became": [
+> {"schema": 1, "node": "soft", "in_model": false, "became": [
 >   {"name": "soft", "type": "SoftmaxV2", "inserted": false, "origins": ["soft"], "passes": []},
 >   {"name": "soft_0_to_float", "type": "Cast", "inserted": true, "origins": ["soft"], "passes": []}], "is": [
 >   {"name": "soft", "type": "SoftmaxV2", "inserted": false, "origins": ["soft"], "passes": []}]}
@@ -102,7 +102,7 @@ $ tailor explain m.onnx --origins
 >   SoftmaxV2 `soft`, a node of the model
 >   Relu `Relu_6`, from `Relu->z`
 $ tailor explain m.air --origins --json
-> {"nodes": [
+> {"schema": 1, "nodes": [
 >   {"name": "act__exp", "type": "Exp", "inserted": false, "origins": ["act::exp"], "passes": []},
 >   {"name": "add/Gemm/Gemm", "type": "MatMulV2", "inserted": false, "origins": ["mm", "add"], "passes": ["MatMulBiasAddFusionPass"]},
 >   {"name": "add/Gemm", "type": "Add", "inserted": false, "origins": ["mm", "add"], "passes": ["MatMulBiasAddFusionPass"]},

@@ -35,7 +35,7 @@ $ tailor run a.tir -q --dim batch=3 -o pb >o.txt && ls pb && tailor verify a.tir
 > equal   "y": 0 of 6 elements differ, max abs 0, max rel 0, cosine 1
 > equal   "z": 0 of 3 elements differ, max abs 0, max rel 0, cosine 1
 $ tailor run a.tir --input x=pb/input_0.pb --seed 3 --json | sed 's/"nanoseconds.*//'
-> {"outputs": [{"name": "y", "type": "f32[2,3]", "min": -0.964319109916687, "max": 0.6267458200454712, "mean": 0.18112730979919434, "absmax": 0.964319109916687, "elements": 6, "nan": 0, "inf": 0}, {"name": "z", "type": "i64[3]", "min": 1.0, "max": 1.0, "mean": 1.0, "absmax": 1.0, "elements": 3, "nan": 0, "inf": 0}], "note": "2 of 3 inputs are random (seed 3)",
+> {"schema": 1, "outputs": [{"name": "y", "type": "f32[2,3]", "min": -0.964319109916687, "max": 0.6267458200454712, "mean": 0.18112730979919434, "absmax": 0.964319109916687, "elements": 6, "nan": 0, "inf": 0}, {"name": "z", "type": "i64[3]", "min": 1.0, "max": 1.0, "mean": 1.0, "absmax": 1.0, "elements": 3, "nan": 0, "inf": 0}], "note": "2 of 3 inputs are random (seed 3)",
 $ tailor run a.tir --dump-tensors d --record-ranges r.json | grep -v time; ls d; cat d/index.json r.json
 > 3 of 3 inputs are random (seed 0); dims without a size are 1 (--dim)
 > output  type      min      max     mean    nan  inf

@@ -8,7 +8,7 @@ $ tailor simulate-ranks s.tir -n 2 --exact --steps 2 --dim n=4
 > states are the same bits on all ranks
 > initial values of 1 state: those of rank 0 on all ranks
 $ tailor simulate-ranks s.tir -n 4 --exact --dim n=2 --json
-> {"equal": true, "ranks": 4, "steps": 1, "skipped": 0,
+> {"schema": 1, "equal": true, "ranks": 4, "steps": 1, "skipped": 0,
 >  "ranks_identical": true, "states_broadcast": 1, "loss": {"first": 1.8994272015988827, "last": 1.8994272015988827, "max_rel": 1.3728892807942988e-08},
 >  "states": [
 >   {"name": "w", "parameter": true, "equal": true, "step": 0, "largest": 0.8614264130592346, "max_abs": 0.0, "relative": 0.0}]}

@@ -20,7 +20,7 @@ $ tailor verify a.tir b.tir --exact --dim n=4 --tensors=0 --rtol=1 | head -3
 > tolerance 1e-07 + 1.0 |b|
 > equal   "z": 0 of 6 elements differ, max abs 0.5016, max rel 1, cosine 1
 $ tailor verify a.tir b.tir --exact --dim n=4 --cosine=0.9 --json
-> {"equal": true, "note": "2 of 2 inputs are random (seed 0)",
+> {"schema": 1, "equal": true, "note": "2 of 2 inputs are random (seed 0)",
 >  "tolerance": {"rtol": null, "atol": null, "cosine": 0.9, "share": 0.0, "dtype": "", "roundings": 0},
 >  "outputs": [
 >   {"name": "z", "equal": true, "elements": 6, "off": 6, "max_abs": 0.5015525817871094, "max_rel": 1.0, "largest": 0.5015525817871094, "unit": 0.0, "cosine": 1.0}],

@@ -147,14 +147,42 @@ static void describe(const tl_ending *e, tl_buf *out) {
     tl_buf_add_z(out, "no pass fails\n");
 }
 
+static void put_ending(tl_json_writer *w, const char *key, const tl_ending *e) {
+  tl_json_line(w, 1);
+  tl_put_key(w, key);
+  tl_put_object(w);
+  tl_member_z(w, "pass", e->pass);
+  tl_member_u64(w, "status", (uint64_t)e->status);
+  tl_member_u64(w, "signal", (uint64_t)e->signal);
+  tl_member_z(w, "message", e->message);
+  tl_put_end(w);
+}
+
+static tl_status print_json(tl_cli *cli, const tl_reproducer *r, const tl_ending *now) {
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_json_writer w = tl_json_to(&text);
+  tl_put_object(&w);
+  tl_member_u64(&w, "schema", 1);
+  tl_member_z(&w, "folder", cli->word);
+  tl_member_bool(&w, "same", !cli->differs);
+  put_ending(&w, "now", now);
+  put_ending(&w, "recorded", &r->ending);
+  tl_json_finish(&w);
+  return tl_cli_print(cli, &text);
+}
+
 static tl_status replay(tl_cli *cli, const tl_reproducer *r) {
   tl_ending ending;
   tl_buf text;
-  tl_buf_init(&text);
+  bool json = tl_cli_has(cli, TL_OPTION_AS_JSON);
   TL_TRY(take_arguments(cli, r));
   TL_TRY(tl_run_apart(cli, "input.tir", r->passes, r->stage, &ending));
-  describe(&ending, &text);
   cli->differs = !tl_same_ending(&ending, &r->ending);
+  if (json)
+    return print_json(cli, r, &ending);
+  tl_buf_init(&text);
+  describe(&ending, &text);
   if (cli->differs) {
     tl_buf_add_z(&text, "when it was recorded: ");
     describe(&r->ending, &text);

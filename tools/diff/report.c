@@ -385,6 +385,7 @@ tl_status tl_diff_json(const tl_pairs *p, const tl_difference_vec *v, tl_buf *ou
   bool opened = open(&r, p, out);
   bool good = opened && count(p, v, &rows);
   tl_put_object(&w);
+  tl_member_u64(&w, "schema", 1);
   tl_member_z(&w, "a", p->m[0]->path);
   tl_member_z(&w, "b", p->m[1]->path);
   tl_put_key(&w, "counts");

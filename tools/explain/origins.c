@@ -338,6 +338,7 @@ static tl_status add_json(tl_cli *cli, tl_buf *out) {
   tl_json_writer w = tl_json_to(out);
   tl_status status = look(&s);
   tl_put_object(&w);
+  tl_member_u64(&w, "schema", 1);
   if (s.wanted.n)
     tl_member_sv(&w, "node", s.wanted);
   if (s.wanted.n)

@@ -113,7 +113,7 @@ tl_status tl_part_record(tl_cli *cli, const tl_module *part, tl_buf *text) {
     status = check_border(cli, &b);
   if (status == TL_OK)
     status = write_border(cli, &b);
-  if (note.n)
+  if (note.n && text)
     tl_buf_printf(text, "data     %.*s\n", TL_SV_ARG(tl_buf_view(&note)));
   tl_buf_release(&note);
   tl_values_release(&b.inputs);

@@ -4,6 +4,7 @@
 
 #include "ir/infer/infer.h"
 #include "ir/verify/verify.h"
+#include "support/json_writer.h"
 #include "tools/cli/output.h"
 #include "tools/convert/pipeline.h"
 
@@ -46,6 +47,47 @@ static void describe(const tl_part *p, uint32_t before, tl_buf *out) {
   tl_buf_add_sv(out, tl_buf_view(&p->notes));
 }
 
+static void put_values(const tl_part *p, bool inputs, tl_json_writer *w) {
+  const tl_graph *g = tl_module_main(p->m);
+  uint32_t n = inputs ? g->inputs.n : tl_graph_n_outputs(p->m, g);
+  tl_json_line(w, 1);
+  tl_put_key(w, inputs ? "inputs" : "outputs");
+  tl_put_array(w);
+  for (uint32_t i = 0; i < n; i++) {
+    tl_buf type;
+    tl_value_id v = inputs ? g->inputs.at[i] : tl_graph_output(p->m, g, i);
+    tl_buf_init(&type);
+    tl_type_print(p->m, tl_value_type(p->m, v), &type);
+    tl_put_object(w);
+    tl_member_sv(w, "name", tl_value_name(p->m, v));
+    tl_member_sv(w, "type", tl_buf_view(&type));
+    tl_put_end(w);
+    tl_buf_release(&type);
+  }
+  tl_put_end(w);
+}
+
+/* The same as describe() as JSON. */
+static void describe_json(const tl_part *p, uint32_t before, tl_buf *out) {
+  tl_json_writer writer = tl_json_to(out), *w = &writer;
+  tl_put_object(w);
+  tl_member_u64(w, "schema", 1);
+  tl_member_z(w, "model", p->cli->word);
+  tl_member_u64(w, "nodes", tl_module_main(p->m)->n_nodes);
+  tl_member_u64(w, "nodes_before", before);
+  put_values(p, true, w);
+  put_values(p, false, w);
+  tl_json_line(w, 1);
+  tl_put_key(w, "files");
+  tl_put_array(w);
+  for (uint32_t i = 0; i < p->cli->outputs.n; i++)
+    tl_put_z(w, p->cli->outputs.at[i]);
+  tl_put_end(w);
+  tl_json_line(w, 1);
+  tl_member_sv(w, "notes", tl_buf_view(&p->notes));
+  tl_json_finish(w);
+}
+
 /* ---- output ---------------------------------------------------------------------------------- */
 
 static tl_status write_formats(tl_cli *cli, tl_module *m, tl_output_vec *v, bool npu) {
@@ -84,12 +126,13 @@ static tl_status extract(tl_cli *cli, tl_module *m, tl_output_vec *v, tl_buf *te
   tl_status status = tl_session_settle(&cli->session, m);
   if (status == TL_OK)
     status = cut(&p);
+  bool json = tl_cli_has(cli, TL_OPTION_AS_JSON);
   if (status == TL_OK)
-    describe(&p, before, text);
+    (json ? describe_json : describe)(&p, before, text);
   tl_part_release(&p);
   TL_TRY(status);
   if (tl_cli_has(cli, TL_OPTION_EXTRACT_DATA))
-    TL_TRY(tl_part_record(cli, m, text));
+    TL_TRY(tl_part_record(cli, m, json ? NULL : text));
   TL_TRY(write_all(cli, m, v));
   return tl_cli_apply(cli);
 }
@@ -142,9 +185,12 @@ tl_status tl_command_extract(tl_cli *cli) {
     status = tl_output_check(cli, m, &outputs);
   if (status == TL_OK)
     status = extract(cli, m, &outputs, &text);
-  if (status == TL_OK)
+  if (status == TL_OK && tl_cli_has(cli, TL_OPTION_AS_JSON))
+    status = tl_cli_print(cli, &text);
+  else if (status == TL_OK)
     tl_cli_note(cli, &text);
-  tl_buf_release(&text);
+  else
+    tl_buf_release(&text);
   if (m)
     tl_module_destroy(m);
   tl_output_vec_release(&outputs);

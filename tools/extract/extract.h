@@ -56,7 +56,7 @@ tl_status tl_part_mark_needed(tl_part *p) TL_NODISCARD;
 tl_status tl_part_cut(tl_part *p) TL_NODISCARD;
 
 /* Runs the whole model, which is read again, and writes the tensors at the border of the part that
- * was cut to the folder of --data. text: gets a line about inputs that are random. Errors are those
+ * was cut to the folder of --data. text: NULL, or gets a line about random inputs. Errors are those
  * of a run. */
 tl_status tl_part_record(tl_cli *cli, const tl_module *part, tl_buf *text) TL_NODISCARD;
 

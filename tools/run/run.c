@@ -146,6 +146,7 @@ static void print_text(run *r, tl_buf *out) {
 static void print_json(run *r, tl_buf *out) {
   tl_json_writer w = tl_json_to(out);
   tl_put_object(&w);
+  tl_member_u64(&w, "schema", 1);
   tl_put_key(&w, "outputs");
   tl_put_array(&w);
   for (uint32_t i = 0; i < r->outputs.n; i++)

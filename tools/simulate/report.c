@@ -103,6 +103,7 @@ void tl_sim_text(const tl_simulation *s, tl_buf *out) {
 void tl_sim_json(const tl_simulation *s, tl_buf *out) {
   tl_json_writer writer = tl_json_to(out), *w = &writer;
   tl_put_object(w);
+  tl_member_u64(w, "schema", 1);
   tl_member_bool(w, "equal", tl_sim_equal(s));
   tl_member_u64(w, "ranks", s->ranks);
   tl_member_u64(w, "steps", s->steps);

@@ -386,6 +386,7 @@ static void add_json(tl_buf *out, const char *path, const model_info *info) {
   tl_json_writer writer = tl_json_to(out), *w = &writer;
   const tl_module *m = info->module;
   tl_put_object(w);
+  tl_member_u64(w, "schema", 1);
   tl_member_z(w, "model", path);
   tl_member_sv(w, "producer", tl_sym(m, m->producer_name));
   tl_member_sv(w, "form", tl_sv_from(tl_form_name((tl_form)m->form)));

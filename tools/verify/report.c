@@ -303,6 +303,7 @@ static void json_inner(tl_json_writer *w, const tl_twins *t, uint32_t most) {
 static void add_json(tl_buf *out, const tl_verify_report *r, bool equal, uint32_t most) {
   tl_json_writer writer = tl_json_to(out), *w = &writer;
   tl_put_object(w);
+  tl_member_u64(w, "schema", 1);
   tl_member_bool(w, "equal", equal);
   tl_member_sv(w, "note", tl_buf_view(&r->note));
   tl_json_line(w, 1);
