@@ -9,18 +9,18 @@
 enum { MAX_NESTING = 64, GE_UNDEFINED = 28 /* internal number of no dtype */ };
 
 /* What describes the ports of a node: the writer makes it anew from the op table. */
-static const char *const described[] = {
-    "_input_name_key",    "_input_name_value", "_output_name_key",
-    "_output_name_value", "_opt_input",        "_ir_attr_names",
-    "_ir_inputs_key",     "_ir_inputs_value",  "_ir_outputs_key",
-    "_ir_outputs_value",  "is_input_const",    "_src_out_peer_index_for_ge_txt_load",
+#define KEY(z)                                                                                     \
+  { z, sizeof z - 1 }
+static const tl_sv described[] = {
+    KEY("_input_name_key"),    KEY("_input_name_value"), KEY("_output_name_key"),
+    KEY("_output_name_value"), KEY("_opt_input"),        KEY("_ir_attr_names"),
+    KEY("_ir_inputs_key"),     KEY("_ir_inputs_value"),  KEY("_ir_outputs_key"),
+    KEY("_ir_outputs_value"),  KEY("is_input_const"),    KEY("_src_out_peer_index_for_ge_txt_load"),
 };
 
-bool tl_air_describes_ports(tl_sv key) {
-  if (key.n < 2 || (key.p[0] != '_' && key.p[0] != 'i'))
-    return false;
+static bool describes_ports(tl_sv key) {
   for (size_t i = 0; i < sizeof described / sizeof *described; i++)
-    if (tl_sv_is(key, described[i]))
+    if (tl_sv_eq(key, described[i]))
       return true;
   return false;
 }
@@ -36,6 +36,16 @@ static bool is_note(tl_sv key) {
     if (tl_sv_is(key, notes[i]))
       return true;
   return false;
+}
+
+/* Most keys tell by their first letters that they are neither. */
+tl_air_use tl_air_use_of(tl_sv key) {
+  if (key.n < 2 || (key.p[0] != '_' && key.p[0] != 'i' && key.p[0] != 'p' && key.p[0] != 't'))
+    return TL_AIR_ATTR;
+  if (describes_ports(key))
+    return TL_AIR_PORTS;
+  bool may_be_note = key.p[0] != '_' || key.p[1] == 'd' || key.p[1] == 't';
+  return may_be_note && is_note(key) ? TL_AIR_NOTE : TL_AIR_ATTR;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -270,19 +280,17 @@ static tl_status complete(tl_air_reader *r, const tl_air_op *op, const tl_op *ro
 }
 
 tl_status tl_air_attributes(tl_air_reader *r, const tl_air_op *op, tl_location where) {
-  tl_air_entry e;
   const tl_op *row = tl_op_row(tl_node_get(r->m, op->node)->op);
   r->attrs.n = 0;
   for (uint32_t i = 0; i < r->entries.n; i++) {
-    if (!tl_air_entry_read(r->entries.at[i], &e))
-      return tl_air_malformed(r, r->entries.at[i].p, "an attribute");
-    if ((row && tl_air_describes_ports(e.key)) || is_note(e.key) || counts_outputs(e.key, row))
+    tl_air_entry e = r->entries.at[i];
+    if ((row && e.use == TL_AIR_PORTS) || e.use == TL_AIR_NOTE || counts_outputs(e.key, row))
       continue;
     tl_attr attr = {.name = tl_air_symbol(r, e.key)};
     if (attr.name == TL_NO_SYMBOL)
       return TL_NO_MEMORY;
     where.attr = e.key;
-    if (tl_air_describes_ports(e.key))
+    if (e.use == TL_AIR_PORTS)
       TL_TRY(carry(r, e.value, where, &attr));
     else
       TL_TRY(read_value(r, e.value, where, &attr));
@@ -297,14 +305,14 @@ tl_status tl_air_attributes(tl_air_reader *r, const tl_air_op *op, tl_location w
 /* ---- notes ----------------------------------------------------------------------------------- */
 
 /* Writes a list of strings, or one string, as notes have lists. *n: how many. */
-static void list_note(tl_proto value, tl_buf *out, uint32_t *n, tl_sv *first) {
+static void list_note(tl_proto value, tl_buf *out, uint32_t *n) {
   tl_field f;
   tl_sv text;
   *n = 0;
   tl_buf_clear(out);
   tl_buf_add_char(out, '[');
   if (tl_air_string(value, &text)) {
-    tl_buf_add_quoted(out, *first = text);
+    tl_buf_add_quoted(out, text);
     ++*n;
   } else if (tl_proto_next(&value, &f) == TL_STEP_FIELD &&
              tl_field_tag(&f) == TL_TAG(TL_ATTRDEF_LIST, TL_WIRE_BYTES)) {
@@ -315,7 +323,6 @@ static void list_note(tl_proto value, tl_buf *out, uint32_t *n, tl_sv *first) {
       text = tl_proto_sv(f.body);
       tl_buf_add_z(out, *n ? ", " : "");
       tl_buf_add_quoted(out, text);
-      *first = *n ? *first : text;
       ++*n;
     }
   }
@@ -323,14 +330,26 @@ static void list_note(tl_proto value, tl_buf *out, uint32_t *n, tl_sv *first) {
 }
 
 /* A node that was not fused names itself as its only origin: nothing to note. */
-static bool is_own_name(const tl_air_reader *r, const tl_air_op *op, uint32_t n, tl_sv first) {
-  return n == 1 && tl_sv_eq(first, tl_sym(r->m, op->name));
+static bool is_own_name(const tl_air_reader *r, const tl_air_op *op, tl_proto value) {
+  tl_field f;
+  bool own = false;
+  if (tl_proto_next(&value, &f) != TL_STEP_FIELD ||
+      tl_field_tag(&f) != TL_TAG(TL_ATTRDEF_LIST, TL_WIRE_BYTES))
+    return false;
+  tl_proto list = f.body;
+  while (tl_proto_next(&list, &f) == TL_STEP_FIELD) {
+    if (tl_field_tag(&f) != TL_TAG(TL_LIST_S, TL_WIRE_BYTES))
+      continue;
+    if (own || !tl_sv_eq(tl_proto_sv(f.body), tl_sym(r->m, op->name)))
+      return false;
+    own = true;
+  }
+  return own;
 }
 
 static bool put_note(tl_air_reader *r, const tl_air_op *op, const tl_air_entry *e, tl_buf *room) {
   char key[64];
   tl_sv text;
-  tl_sv first = {"", 0};
   uint32_t n;
   memcpy(key, e->key.p, e->key.n);
   key[e->key.n] = '\0';
@@ -341,21 +360,22 @@ static bool put_note(tl_air_reader *r, const tl_air_op *op, const tl_air_entry *
     return tl_node_set_note(r->m, op->node, key, TL_SV("true"));
   if (e->key.p[0] == 't') /* tailor.: one string */
     return !tl_air_string(e->value, &text) || tl_node_set_note(r->m, op->node, key, text);
-  list_note(e->value, room, &n, &first);
   bool names = tl_sv_is(e->key, tl_trace_key(TL_TRACE_NAMES));
-  if ((n == 0 && !names) || (names && is_own_name(r, op, n, first)))
+  if (names && is_own_name(r, op, e->value))
+    return true;
+  list_note(e->value, room, &n);
+  if (n == 0 && !names)
     return true; /* no name at all says that a compiler inserted the node */
   return !room->failed && tl_node_set_note(r->m, op->node, key, tl_buf_view(room));
 }
 
 tl_status tl_air_notes(tl_air_reader *r, const tl_air_op *op) {
   tl_buf room;
-  tl_air_entry e;
   bool good = true;
   tl_buf_init(&room);
   for (uint32_t i = 0; i < r->entries.n && good; i++)
-    if (tl_air_entry_read(r->entries.at[i], &e) && is_note(e.key))
-      good = put_note(r, op, &e, &room);
+    if (r->entries.at[i].use == TL_AIR_NOTE)
+      good = put_note(r, op, &r->entries.at[i], &room);
   tl_buf_release(&room);
   return good ? TL_OK : TL_NO_MEMORY;
 }

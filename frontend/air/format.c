@@ -161,12 +161,22 @@ static bool became_something(tl_sv key) {
   return false;
 }
 
+static bool is_kept(const tl_air_entry *e) {
+  return e->use != TL_AIR_PORTS && !became_something(e->key) && tl_proto_left(&e->value) > 0;
+}
+
+void tl_air_keep_desc(const tl_air_reader *r, tl_air_op *op) {
+  /* Both descs of a Data node are written alike: the first is what atc reads. */
+  const tl_span_vec *descs = r->inputs.n ? &r->inputs : &r->outputs;
+  op->desc = descs->n ? descs->at[0] : (tl_proto){NULL, NULL};
+  for (uint32_t i = 0; i < r->entries.n && !op->has_more; i++)
+    op->has_more = is_kept(&r->entries.at[i]);
+}
+
 /* Keeps the attributes among r->entries that neither the writer makes nor the IR has. */
 static tl_status keep_attrs(tl_air_reader *r, uint32_t *slot, const char *prefix) {
-  tl_air_entry e;
   for (uint32_t i = 0; i < r->entries.n; i++)
-    if (tl_air_entry_read(r->entries.at[i], &e) && !tl_air_describes_ports(e.key) &&
-        !became_something(e.key) && tl_proto_left(&e.value) && !keep_attr(r, slot, prefix, &e))
+    if (is_kept(&r->entries.at[i]) && !keep_attr(r, slot, prefix, &r->entries.at[i]))
       return TL_NO_MEMORY;
   return TL_OK;
 }
@@ -184,14 +194,14 @@ static tl_status note_value(tl_air_reader *r, const tl_air_op *op, bool main_gra
   uint32_t extra = tl_value_get(r->m, op->value)->extra;
   place at = {tl_air_at(r, op->name), &extra,
               expected_of(r, op->value, op->role == TL_AIR_INPUT && main_graph)};
-  TL_TRY(tl_air_split(r, op->body));
-  /* Both descs of a Data node are written alike: the first is what atc reads. */
-  const tl_span_vec *descs = r->inputs.n ? &r->inputs : &r->outputs;
-  if (descs->n)
-    TL_TRY(note_desc(r, descs->at[0], &at, true, 0));
+  if (op->desc.p)
+    TL_TRY(note_desc(r, op->desc, &at, true, 0));
   if (!note_type(r, op, &extra))
     return TL_NO_MEMORY;
-  TL_TRY(keep_attrs(r, &extra, TL_AIR_METADATA));
+  if (op->has_more) {
+    TL_TRY(tl_air_split(r, op->body));
+    TL_TRY(keep_attrs(r, &extra, TL_AIR_METADATA));
+  }
   tl_value_get(r->m, op->value)->extra = extra;
   return TL_OK;
 }

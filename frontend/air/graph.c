@@ -30,23 +30,21 @@ static bool lacks_data(tl_proto body) {
          !tl_air_find(body, TL_NODE_ATTR, "file_id", &value);
 }
 
-/* Reads what the list of nodes needs: name, type, and numbers of descs. */
+/* Reads what the list of nodes needs: name and type. They come first, and of a binary file the rest
+ * is not looked at yet, since the list is made of the whole graph. */
 static tl_status scan_op(tl_air_reader *r, tl_proto body, tl_air_op *out) {
   tl_field f;
-  tl_step step;
+  tl_step step = TL_STEP_FIELD;
   tl_proto walk = body;
   tl_sv name = {"", 0};
   tl_sv type = {"", 0};
+  bool binary = r->form == TL_AIR_BINARY;
   *out = (tl_air_op){.body = body, .index = -1};
-  while ((step = tl_proto_next(&walk, &f)) == TL_STEP_FIELD)
+  while (!(binary && name.n && type.n) && (step = tl_proto_step(&walk, &f)) == TL_STEP_FIELD)
     switch (tl_field_tag(&f)) {
     case TL_TAG(TL_NODE_NAME, TL_WIRE_BYTES): name = tl_proto_sv(f.body); break;
     case TL_TAG(TL_NODE_TYPE, TL_WIRE_BYTES): type = tl_proto_sv(f.body); break;
-    case TL_TAG(TL_NODE_INPUT_DESC, TL_WIRE_BYTES): out->n_inputs++; break;
-    case TL_TAG(TL_NODE_OUTPUT_DESC, TL_WIRE_BYTES): out->n_outputs++; break;
-    case TL_TAG(TL_NODE_LINE, TL_WIRE_VARINT):
-      out->line = r->form == TL_AIR_BINARY ? 0 : (uint32_t)f.value;
-      break;
+    case TL_TAG(TL_NODE_LINE, TL_WIRE_VARINT): out->line = binary ? 0 : (uint32_t)f.value; break;
     default: break;
     }
   if (step == TL_STEP_BAD)
@@ -58,11 +56,7 @@ static tl_status scan_op(tl_air_reader *r, tl_proto body, tl_air_op *out) {
   out->name = tl_air_symbol(r, name);
   out->type = tl_air_symbol(r, type);
   out->role = role_of(type);
-  /* A constant that a node of the model became stays a node, with what it says of its origin. */
-  tl_proto value;
-  if (out->role == TL_AIR_CONSTANT && tl_air_find(body, TL_NODE_ATTR, "original_type", &value))
-    out->role = TL_AIR_OP;
-  if (out->role == TL_AIR_CONSTANT && r->form != TL_AIR_BINARY && lacks_data(body)) {
+  if (out->role == TL_AIR_CONSTANT && !binary && lacks_data(body)) {
     out->role = TL_AIR_OP;
     out->no_data = true;
     r->n_empty++;
@@ -104,7 +98,7 @@ static tl_status list_ops(tl_air_reader *r, tl_proto body) {
 static tl_status read_index(const tl_air_reader *r, tl_air_op *op, bool in_body) {
   tl_proto value;
   const char *key = in_body ? "_parent_node_index" : "index";
-  if (!tl_air_find(op->body, TL_NODE_ATTR, key, &value) || !tl_air_int(value, &op->index)) {
+  if (!tl_air_lookup(r, key, &value) || !tl_air_int(value, &op->index)) {
     op->index = -1;
     return in_body ? tl_fail(r->d, TL_INVALID_MODEL, tl_air_at(r, op->name),
                              "an input of a body without the attribute _parent_node_index")
@@ -133,13 +127,28 @@ static tl_status input_type(tl_air_reader *r, tl_air_op *op, tl_type_id *out) {
 
 static tl_status read_value(tl_air_reader *r, const tl_air_op *op, tl_tensor_id *out);
 
+/* Notes that an input of the main graph is a training state, of which the outputs are not known
+ * yet. */
+static tl_status note_state(tl_air_reader *r, tl_graph_id g) {
+  tl_proto value;
+  tl_sv output;
+  const tl_graph *graph = tl_graph_get(r->m, g);
+  if (graph->kind != TL_GRAPH_ROOT || !tl_air_lookup(r, "_tailor_state", &value) ||
+      !tl_air_string(value, &output))
+    return TL_OK;
+  tl_symbol s = tl_air_symbol(r, output);
+  return s == TL_NO_SYMBOL ? TL_NO_MEMORY : tl_slot_set(&r->states, graph->inputs.n, s);
+}
+
 static tl_status add_input(tl_air_reader *r, tl_graph_id g, tl_air_op *op) {
   tl_type_id type;
   tl_tensor_id initial;
   TL_TRY(input_type(r, op, &type));
+  tl_air_keep_desc(r, op);
   TL_TRY(read_value(r, op, &initial)); /* of a training state */
+  TL_TRY(note_state(r, g));
   op->value = tl_graph_add_input(r->m, g, 0, type, initial);
-  return op->value ? tl_air_name_value(r, op->value, tl_sym(r->m, op->name)) : TL_NO_MEMORY;
+  return op->value ? tl_air_name_value(r, op->value, op->name) : TL_NO_MEMORY;
 }
 
 /* Returns how many operands of a node come before those that its bodies have as inputs: the
@@ -159,7 +168,7 @@ static tl_status fill_inputs(tl_air_reader *r, tl_graph_id g, uint32_t n) {
     tl_value_id v = tl_graph_add_input(r->m, g, 0, type, TL_NO_TENSOR);
     if (!v || !tl_extra_add(r->m, &tl_value_get(r->m, v)->extra, TL_SV(TL_NOTE_ABSENT), TL_SV("1")))
       return TL_NO_MEMORY;
-    TL_TRY(tl_air_name_value(r, v, TL_SV("unused")));
+    TL_TRY(tl_air_name_value(r, v, tl_module_intern(r->m, TL_SV("unused"))));
   }
   return TL_OK;
 }
@@ -185,6 +194,7 @@ static tl_status add_inputs(tl_air_reader *r, tl_graph_id g) {
     return TL_NO_MEMORY;
   for (uint32_t i = 0; i < r->ops.n; i++)
     if (r->ops.at[i].role == TL_AIR_INPUT) {
+      TL_TRY(tl_air_split(r, r->ops.at[i].body));
       TL_TRY(read_index(r, &r->ops.at[i], owner != TL_NO_NODE));
       data[n++] = &r->ops.at[i];
     }
@@ -201,17 +211,17 @@ static tl_status add_inputs(tl_air_reader *r, tl_graph_id g) {
 /* ---- constants ------------------------------------------------------------------------------- */
 
 /* Reads where the data of a constant lies. */
-static tl_air_place place_of(const tl_air_op *op) {
+static tl_air_place place_of(const tl_air_reader *r) {
   tl_air_place place = {.location = {NULL, 0}};
   tl_proto value;
-  if (!(tl_air_find(op->body, TL_NODE_ATTR, "location", &value) &&
-        tl_air_string(value, &place.location) && place.location.n) &&
-      !(tl_air_find(op->body, TL_NODE_ATTR, "file_path", &value) &&
-        tl_air_string(value, &place.location) && place.location.n))
+  if (!(tl_air_lookup(r, "location", &value) && tl_air_string(value, &place.location) &&
+        place.location.n) &&
+      !(tl_air_lookup(r, "file_path", &value) && tl_air_string(value, &place.location) &&
+        place.location.n))
     return (tl_air_place){.location = {NULL, 0}};
-  if (tl_air_find(op->body, TL_NODE_ATTR, "offset", &value))
+  if (tl_air_lookup(r, "offset", &value))
     (void)tl_air_int(value, &place.offset);
-  if (tl_air_find(op->body, TL_NODE_ATTR, "length", &value))
+  if (tl_air_lookup(r, "length", &value))
     (void)tl_air_int(value, &place.length);
   return place;
 }
@@ -220,10 +230,9 @@ static tl_air_place place_of(const tl_air_op *op) {
 static tl_status read_value(tl_air_reader *r, const tl_air_op *op, tl_tensor_id *out) {
   tl_proto value;
   tl_field f;
-  tl_air_place place = place_of(op);
+  tl_air_place place = place_of(r);
   *out = TL_NO_TENSOR;
-  if (!tl_air_find(op->body, TL_NODE_ATTR, "value", &value) ||
-      tl_proto_next(&value, &f) != TL_STEP_FIELD ||
+  if (!tl_air_lookup(r, "value", &value) || tl_proto_next(&value, &f) != TL_STEP_FIELD ||
       tl_field_tag(&f) != TL_TAG(TL_ATTRDEF_T, TL_WIRE_BYTES))
     return TL_OK;
   return tl_air_tensor(r, f.body, &place, tl_air_at(r, op->name), out);
@@ -231,12 +240,11 @@ static tl_status read_value(tl_air_reader *r, const tl_air_op *op, tl_tensor_id 
 
 /* A FileConstant states its type in its desc, and has no value. */
 static tl_status file_constant(tl_air_reader *r, const tl_air_op *op, tl_tensor_id *out) {
-  tl_air_place place = place_of(op);
+  tl_air_place place = place_of(r);
   tl_type_id type;
   if (!place.location.p)
     return tl_fail(r->d, TL_UNSUPPORTED, tl_air_at(r, op->name),
                    "a FileConstant names its file by file_id, which only the runtime knows");
-  TL_TRY(tl_air_split(r, op->body));
   if (r->outputs.n == 0)
     return tl_fail(r->d, TL_INVALID_MODEL, tl_air_at(r, op->name), "a constant without a desc");
   TL_TRY(tl_air_type(r, r->outputs.at[0], tl_air_at(r, op->name), &type));
@@ -245,6 +253,14 @@ static tl_status file_constant(tl_air_reader *r, const tl_air_op *op, tl_tensor_
 
 static tl_status add_constant(tl_air_reader *r, tl_graph_id g, tl_air_op *op) {
   tl_tensor_id tensor;
+  tl_proto value;
+  TL_TRY(tl_air_split(r, op->body));
+  /* A constant that a node of the model became stays a node, with what it says of its origin. */
+  if (tl_air_lookup(r, "original_type", &value)) {
+    op->role = TL_AIR_OP;
+    return TL_OK;
+  }
+  tl_air_keep_desc(r, op);
   TL_TRY(read_value(r, op, &tensor));
   if (!tensor && tl_sv_is(tl_sym(r->m, op->type), "FileConstant"))
     TL_TRY(file_constant(r, op, &tensor));
@@ -252,7 +268,7 @@ static tl_status add_constant(tl_air_reader *r, tl_graph_id g, tl_air_op *op) {
     return tl_fail(r->d, TL_INVALID_MODEL, tl_air_at(r, op->name),
                    "a constant without the attribute value");
   op->value = tl_graph_add_constant(r->m, g, 0, tensor);
-  return op->value ? tl_air_name_value(r, op->value, tl_sym(r->m, op->name)) : TL_NO_MEMORY;
+  return op->value ? tl_air_name_value(r, op->value, op->name) : TL_NO_MEMORY;
 }
 
 /* ---- outputs --------------------------------------------------------------------------------- */
@@ -337,15 +353,14 @@ static tl_status outputs_of_node(tl_air_reader *r, const tl_air_op *op, bool in_
     if (!tl_u32_vec_push(&r->values, TL_NO_VALUE))
       return TL_NO_MEMORY;
   for (uint32_t i = 0, k = 0; i < r->edges.n; i++) {
-    tl_value_id v = TL_NO_VALUE;
-    tl_node_id from;
-    bool control = false;
+    tl_air_source from = {0};
     tl_proto value;
     int64_t at = k;
     if (tl_proto_left(&r->edges.at[i]))
-      TL_TRY(tl_air_edge_source(r, op, r->edges.at[i], &v, &control, &from));
-    if (control)
+      TL_TRY(tl_air_edge_source(r, op, r->edges.at[i], &from));
+    if (from.control)
       continue;
+    tl_value_id v = from.value;
     if (in_body && k < r->inputs.n &&
         tl_air_find(r->inputs.at[k], TL_DESC_ATTR, "_parent_node_index", &value))
       (void)tl_air_int(value, &at);
@@ -365,13 +380,11 @@ static tl_status listed_outputs(tl_air_reader *r, tl_proto body) {
   tl_field f;
   r->values.n = 0;
   while (tl_proto_next(&body, &f) == TL_STEP_FIELD) {
-    tl_value_id v;
-    tl_node_id from;
-    bool control;
+    tl_air_source from;
     if (tl_field_tag(&f) != TL_TAG(TL_GRAPH_OUTPUT, TL_WIRE_BYTES))
       continue;
-    TL_TRY(tl_air_edge_source(r, NULL, f.body, &v, &control, &from));
-    if (v && !tl_u32_vec_push(&r->values, v))
+    TL_TRY(tl_air_edge_source(r, NULL, f.body, &from));
+    if (from.value && !tl_u32_vec_push(&r->values, from.value))
       return TL_NO_MEMORY;
   }
   return TL_OK;
@@ -449,14 +462,42 @@ static tl_status set_bodies(tl_air_reader *r, const tl_air_op *op) {
 
 /* ---- one graph ------------------------------------------------------------------------------- */
 
+/* Makes the inputs and constants of a graph, which nodes read. */
 static tl_status make_parts(tl_air_reader *r, tl_graph_id g) {
   TL_TRY(add_inputs(r, g));
   for (uint32_t i = 0; i < r->ops.n; i++)
     if (r->ops.at[i].role == TL_AIR_CONSTANT)
       TL_TRY(add_constant(r, g, &r->ops.at[i]));
-  for (uint32_t i = 0; i < r->ops.n; i++)
-    if (r->ops.at[i].role == TL_AIR_OP)
-      TL_TRY(tl_air_make_node(r, g, &r->ops.at[i]));
+  return TL_OK;
+}
+
+/* Finishes a node that was just split: its operands, notes of its ports, its bodies. One that reads
+ * a node behind it waits. */
+static tl_status finish_node(tl_air_reader *r, tl_air_op *op) {
+  TL_TRY(tl_air_connect(r, op, &op->waits));
+  if (op->waits)
+    return TL_OK;
+  TL_TRY(tl_air_note_ports(r, op));
+  return r->bodies.n ? set_bodies(r, op) : TL_OK;
+}
+
+/* Files have nodes in topological order mostly. */
+static tl_status make_nodes(tl_air_reader *r, tl_graph_id g) {
+  bool waiting = false;
+  for (uint32_t i = 0; i < r->ops.n; i++) {
+    tl_air_op *op = &r->ops.at[i];
+    if (op->role != TL_AIR_OP)
+      continue;
+    TL_TRY(tl_air_make_node(r, g, op));
+    TL_TRY(finish_node(r, op));
+    waiting = waiting || op->waits;
+  }
+  for (uint32_t i = 0; i < r->ops.n && waiting; i++) {
+    if (!r->ops.at[i].waits)
+      continue;
+    TL_TRY(tl_air_split(r, r->ops.at[i].body));
+    TL_TRY(finish_node(r, &r->ops.at[i]));
+  }
   return TL_OK;
 }
 
@@ -465,14 +506,7 @@ static tl_status read_graph(tl_air_reader *r, const tl_air_graph *graph) {
   tl_proto body = graph->body;
   TL_TRY(list_ops(r, body));
   TL_TRY(make_parts(r, g));
-  for (uint32_t i = 0; i < r->ops.n; i++) {
-    if (r->ops.at[i].role != TL_AIR_OP)
-      continue;
-    TL_TRY(tl_air_connect(r, &r->ops.at[i]));
-    TL_TRY(tl_air_note_ports(r, &r->ops.at[i]));
-    if (r->bodies.n)
-      TL_TRY(set_bodies(r, &r->ops.at[i]));
-  }
+  TL_TRY(make_nodes(r, g));
   TL_TRY(set_outputs(r, body, g));
   TL_TRY(tl_graph_sort(r->m, g));
   return tl_air_note_values(r, g, body);

@@ -56,24 +56,10 @@ static tl_status add_state(tl_air_reader *r, const tl_graph *g, uint32_t input, 
 
 static tl_status read_states(tl_air_reader *r) {
   const tl_graph *g = tl_module_main(r->m);
-  tl_proto body = r->graphs.at[0].body;
-  tl_field f;
-  while (tl_proto_next(&body, &f) == TL_STEP_FIELD) {
-    tl_proto value;
-    tl_sv output;
-    tl_sv name = {"", 0};
-    tl_proto op = f.body;
-    tl_field part;
-    if (tl_field_tag(&f) != TL_TAG(TL_GRAPH_NODE, TL_WIRE_BYTES) ||
-        !tl_air_find(f.body, TL_NODE_ATTR, "_tailor_state", &value) ||
-        !tl_air_string(value, &output))
-      continue;
-    while (tl_proto_next(&op, &part) == TL_STEP_FIELD)
-      if (tl_field_tag(&part) == TL_TAG(1, TL_WIRE_BYTES))
-        name = tl_proto_sv(part.body);
-    for (uint32_t i = 0; i < g->inputs.n; i++)
-      if (tl_sv_eq(tl_value_name(r->m, g->inputs.at[i]), name))
-        TL_TRY(add_state(r, g, i, output));
+  for (uint32_t i = 0; i < g->inputs.n; i++) {
+    tl_symbol output = tl_slot_get(&r->states, i);
+    if (output)
+      TL_TRY(add_state(r, g, i, tl_sym(r->m, output)));
   }
   return TL_OK;
 }

@@ -7,18 +7,29 @@
 
 tl_status tl_air_split(tl_air_reader *r, tl_proto body) {
   tl_field f;
+  tl_air_entry e;
   tl_step step;
   bool good = true;
   r->edges.n = r->inputs.n = r->outputs.n = r->bodies.n = r->entries.n = 0;
-  while ((step = tl_proto_next(&body, &f)) == TL_STEP_FIELD && good)
+  r->stream = -1;
+  while ((step = tl_proto_step(&body, &f)) == TL_STEP_FIELD && good)
     switch (tl_field_tag(&f)) {
     case TL_TAG(TL_NODE_INPUT, TL_WIRE_BYTES): good = tl_span_vec_push(&r->edges, f.body); break;
-    case TL_TAG(TL_NODE_ATTR, TL_WIRE_BYTES): good = tl_span_vec_push(&r->entries, f.body); break;
+    case TL_TAG(TL_NODE_ATTR, TL_WIRE_BYTES):
+      if (!tl_air_entry_read(f.body, &e))
+        return tl_air_malformed(r, f.body.p, "an attribute");
+      e.use = (uint8_t)tl_air_use_of(e.key);
+      good = tl_air_entry_vec_push(&r->entries, e);
+      break;
     case TL_TAG(TL_NODE_INPUT_DESC, TL_WIRE_BYTES):
       good = tl_span_vec_push(&r->inputs, f.body);
       break;
     case TL_TAG(TL_NODE_OUTPUT_DESC, TL_WIRE_BYTES):
       good = tl_span_vec_push(&r->outputs, f.body);
+      break;
+    case TL_TAG(TL_NODE_STREAM, TL_WIRE_VARINT):
+      if (f.value > 0 && f.value <= INT32_MAX)
+        r->stream = (int32_t)f.value;
       break;
     case TL_TAG(TL_NODE_SUBGRAPH, TL_WIRE_BYTES):
       good = tl_span_vec_push(&r->bodies, f.body);
@@ -30,48 +41,37 @@ tl_status tl_air_split(tl_air_reader *r, tl_proto body) {
   return step == TL_STEP_BAD ? tl_air_malformed(r, body.p, "OpDef") : TL_OK;
 }
 
-tl_status tl_air_name_value(tl_air_reader *r, tl_value_id v, tl_sv name) {
-  tl_symbol s = tl_air_symbol(r, name);
+tl_status tl_air_name_value(tl_air_reader *r, tl_value_id v, tl_symbol s) {
   if (s != TL_NO_SYMBOL && (s == 0 || tl_slot_get(&r->named, s)))
-    s = tl_module_fresh_name(r->m, name);
+    s = tl_module_fresh_name(r->m, tl_sym(r->m, s));
   if (s == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
   tl_value_set_name(r->m, v, s);
   return tl_slot_set(&r->named, s, v);
 }
 
-/* Names the results after their node, with a number if there are several, and types them. */
-static tl_status describe_results(tl_air_reader *r, const tl_air_op *op) {
+/* Returns "<node>:<i>", the name of a result of a node that has several. */
+static tl_symbol result_name(tl_air_reader *r, const tl_air_op *op, uint32_t i) {
   tl_buf text;
-  tl_status status = TL_OK;
-  tl_value_id first = tl_node_get(r->m, op->node)->results;
   tl_buf_init(&text);
-  for (uint32_t i = 0; i < op->n_outputs && status == TL_OK; i++) {
-    tl_type_id type;
-    tl_buf_clear(&text);
-    tl_buf_add_sv(&text, tl_sym(r->m, op->name));
-    if (op->n_outputs > 1)
-      tl_buf_printf(&text, ":%u", i);
-    status = tl_air_type(r, r->outputs.at[i], tl_air_at(r, op->name), &type);
-    if (status != TL_OK)
-      break;
-    tl_value_set_type(r->m, first + i, type);
-    tl_symbol own = text.failed ? TL_NO_SYMBOL : tl_module_intern(r->m, tl_buf_view(&text));
-    status = own == TL_NO_SYMBOL ? TL_NO_MEMORY
-                                 : tl_air_name_value(r, first + i, tl_sym(r->m, own));
-  }
+  tl_buf_add_sv(&text, tl_sym(r->m, op->name));
+  tl_buf_printf(&text, ":%u", i);
+  tl_symbol name = text.failed ? TL_NO_SYMBOL : tl_module_intern(r->m, tl_buf_view(&text));
   tl_buf_release(&text);
-  return status;
+  return name;
 }
 
-/* Returns the stream of a node, -1 for the main one. */
-static int32_t stream_of(tl_proto body) {
-  tl_field f;
-  while (tl_proto_next(&body, &f) == TL_STEP_FIELD)
-    if (tl_field_tag(&f) == TL_TAG(TL_NODE_STREAM, TL_WIRE_VARINT) && f.value > 0 &&
-        f.value <= INT32_MAX)
-      return (int32_t)f.value;
-  return -1;
+/* Names the results after their node and types them. */
+static tl_status describe_results(tl_air_reader *r, const tl_air_op *op) {
+  tl_value_id first = tl_node_get(r->m, op->node)->results;
+  for (uint32_t i = 0; i < op->n_outputs; i++) {
+    tl_type_id type;
+    TL_TRY(tl_air_type(r, r->outputs.at[i], tl_air_at(r, op->name), &type));
+    tl_value_set_type(r->m, first + i, type);
+    tl_symbol name = op->n_outputs > 1 ? result_name(r, op, i) : op->name;
+    TL_TRY(tl_air_name_value(r, first + i, name));
+  }
+  return TL_OK;
 }
 
 /* Returns the op of a type: of the op table, else one that is carried. */
@@ -90,8 +90,9 @@ static tl_status note_no_data(tl_air_reader *r, const tl_air_op *op) {
 
 tl_status tl_air_make_node(tl_air_reader *r, tl_graph_id g, tl_air_op *op) {
   tl_location where = tl_air_at(r, op->name);
-  tl_node_spec spec = {.name = op->name, .n_results = op->n_outputs};
   TL_TRY(tl_air_split(r, op->body));
+  op->n_outputs = r->outputs.n;
+  tl_node_spec spec = {.name = op->name, .n_results = op->n_outputs};
   spec.op = op_of(r, op->type);
   if (spec.op == UINT32_MAX)
     return TL_NO_MEMORY;
@@ -103,7 +104,7 @@ tl_status tl_air_make_node(tl_air_reader *r, tl_graph_id g, tl_air_op *op) {
   TL_TRY(tl_node_set_attrs(r->m, op->node, r->attrs.at, r->attrs.n));
   if (op->no_data)
     TL_TRY(note_no_data(r, op));
-  tl_node_get(r->m, op->node)->stream = stream_of(op->body);
+  tl_node_get(r->m, op->node)->stream = r->stream;
   return tl_air_notes(r, op);
 }
 
@@ -129,7 +130,7 @@ static tl_value_id output_of(const tl_air_reader *r, const tl_air_op *op, int64_
 }
 
 tl_status tl_air_edge_source(tl_air_reader *r, const tl_air_op *user, tl_proto edge,
-                             tl_value_id *out, bool *control, tl_node_id *from) {
+                             tl_air_source *out) {
   tl_sv name;
   int64_t index;
   tl_location where = user ? tl_air_at(r, user->name) : TL_AT_FILE(r->path);
@@ -143,34 +144,44 @@ tl_status tl_air_edge_source(tl_air_reader *r, const tl_air_op *user, tl_proto e
                    "the edge '%.*s' names a node that its graph does not have",
                    TL_SV_ARG(tl_proto_sv(edge)));
   const tl_air_op *source = &r->ops.at[at - 1];
-  *control = index < 0;
-  *from = source->role == TL_AIR_OP ? source->node : TL_NO_NODE;
-  *out = *control ? TL_NO_VALUE : output_of(r, source, index);
-  if (*control || *out)
+  bool node = source->role == TL_AIR_OP;
+  *out = (tl_air_source){.node = node ? source->node : TL_NO_NODE,
+                         .control = index < 0,
+                         .waits = node && !source->node};
+  if (out->control || out->waits)
+    return TL_OK;
+  out->value = output_of(r, source, index);
+  if (out->value)
     return TL_OK;
   return tl_fail(r->d, TL_INVALID_MODEL, where, "the edge '%.*s' names an output that node lacks",
                  TL_SV_ARG(tl_proto_sv(edge)));
 }
 
-/* Reads the values of the slots into r->values, and adds the control edges. */
-static tl_status read_edges(tl_air_reader *r, const tl_air_op *op) {
-  r->values.n = 0;
+/* Reads the values of the slots into r->values, and the nodes of control edges into r->ids.
+ * *waits: a node that is read has not been made. */
+static tl_status read_edges(tl_air_reader *r, const tl_air_op *op, bool *waits) {
+  r->values.n = r->ids.n = 0;
+  *waits = false;
   for (uint32_t i = 0; i < r->edges.n; i++) {
-    tl_value_id v = TL_NO_VALUE;
-    tl_node_id from = TL_NO_NODE;
-    bool control = false;
+    tl_air_source from = {0};
     if (tl_proto_left(&r->edges.at[i]))
-      TL_TRY(tl_air_edge_source(r, op, r->edges.at[i], &v, &control, &from));
-    if (control && from && !tl_control_add(r->m, from, op->node, TL_CONTROL_USER))
+      TL_TRY(tl_air_edge_source(r, op, r->edges.at[i], &from));
+    *waits = from.waits;
+    if (*waits)
+      return TL_OK;
+    if (from.node && from.control && !tl_u32_vec_push(&r->ids, from.node))
       return TL_NO_MEMORY;
-    if (control)
+    if (from.control)
       continue;
     if (r->values.n >= r->inputs.n)
       return tl_fail(r->d, TL_INVALID_MODEL, tl_air_at(r, op->name),
                      "the node has %u inputs but descs of %u", r->values.n + 1, r->inputs.n);
-    if (!tl_u32_vec_push(&r->values, v))
+    if (!tl_u32_vec_push(&r->values, from.value))
       return TL_NO_MEMORY;
   }
+  for (uint32_t i = 0; i < r->ids.n; i++)
+    if (!tl_control_add(r->m, r->ids.at[i], op->node, TL_CONTROL_USER))
+      return TL_NO_MEMORY;
   return TL_OK;
 }
 
@@ -182,21 +193,16 @@ static bool push_number(void *user, uint64_t value) {
 
 /* Returns the ListValue of an entry of the node; an empty one without it. */
 static tl_proto list_of(const tl_air_reader *r, const char *key) {
-  tl_air_entry e;
+  tl_proto value;
   tl_field f;
-  for (uint32_t i = 0; i < r->entries.n; i++)
-    if (tl_air_entry_read(r->entries.at[i], &e) && tl_sv_is(e.key, key) &&
-        tl_proto_next(&e.value, &f) == TL_STEP_FIELD &&
-        tl_field_tag(&f) == TL_TAG(TL_ATTRDEF_LIST, TL_WIRE_BYTES))
-      return f.body;
+  if (tl_air_lookup(r, key, &value) && tl_proto_next(&value, &f) == TL_STEP_FIELD &&
+      tl_field_tag(&f) == TL_TAG(TL_ATTRDEF_LIST, TL_WIRE_BYTES))
+    return f.body;
   return (tl_proto){r->model.p, r->model.p};
 }
 
-/* Fills r->ids with the name of the port of each input slot, 0 where none is stated. Two lists that
- * do not fit each other count as absent, as in GE. */
-static tl_status slot_names(tl_air_reader *r) {
-  tl_proto keys = list_of(r, "_input_name_key");
-  tl_proto values = list_of(r, "_input_name_value");
+/* Reads r->ids from two lists. Lists that do not fit each other count as absent, as in GE. */
+static tl_status read_names(tl_air_reader *r, tl_proto keys, tl_proto values) {
   tl_field f;
   uint32_t n = 0, n_keys = 0;
   r->numbers.n = r->ids.n = 0;
@@ -220,6 +226,34 @@ static tl_status slot_names(tl_air_reader *r) {
     if (r->ids.at[slot] == TL_NO_SYMBOL)
       return TL_NO_MEMORY;
   }
+  return TL_OK;
+}
+
+static bool same_bytes(tl_proto a, tl_proto b) {
+  return tl_proto_left(&a) == tl_proto_left(&b) && memcmp(a.p, b.p, tl_proto_left(&a)) == 0;
+}
+
+/* Fills r->ids with the name of the port of each input slot, 0 where none is stated. Nodes of an op
+ * have the same names mostly. */
+static tl_status slot_names(tl_air_reader *r, tl_op_id op) {
+  tl_proto keys = list_of(r, "_input_name_key");
+  tl_proto values = list_of(r, "_input_name_value");
+  tl_air_port_names *room = &r->ports[op % TL_AIR_PORT_LISTS];
+  if (room->keys.p && room->n == r->inputs.n && same_bytes(room->keys, keys) &&
+      same_bytes(room->values, values)) {
+    r->ids.n = 0;
+    for (uint32_t i = 0; i < room->n; i++)
+      if (!tl_u32_vec_push(&r->ids, room->ids[i]))
+        return TL_NO_MEMORY;
+    return TL_OK;
+  }
+  TL_TRY(read_names(r, keys, values));
+  *room = (tl_air_port_names){.keys = keys, .values = values, .n = r->ids.n};
+  room->ids = tl_arena_alloc(&r->m->arena, (r->ids.n + 1) * sizeof *room->ids);
+  if (!room->ids)
+    return TL_NO_MEMORY;
+  if (r->ids.n)
+    memcpy(room->ids, r->ids.at, r->ids.n * sizeof *room->ids);
   return TL_OK;
 }
 
@@ -307,7 +341,7 @@ static tl_status place_operands(tl_air_reader *r, const tl_air_op *op) {
   uint32_t placed;
   r->slots.n = 0;
   if (row)
-    TL_TRY(slot_names(r));
+    TL_TRY(slot_names(r, tl_node_get(r->m, op->node)->op));
   if (!row || !has_names(r)) {
     for (uint32_t i = 0; i < r->values.n; i++)
       if (!tl_u32_vec_push(&r->slots, i))
@@ -326,8 +360,7 @@ static tl_status place_operands(tl_air_reader *r, const tl_air_op *op) {
   return status;
 }
 
-tl_status tl_air_connect(tl_air_reader *r, const tl_air_op *op) {
-  TL_TRY(tl_air_split(r, op->body));
-  TL_TRY(read_edges(r, op));
-  return place_operands(r, op);
+tl_status tl_air_connect(tl_air_reader *r, const tl_air_op *op, bool *waits) {
+  TL_TRY(read_edges(r, op, waits));
+  return *waits ? TL_OK : place_operands(r, op);
 }

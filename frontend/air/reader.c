@@ -14,12 +14,13 @@ void tl_air_reader_release(tl_air_reader *r) {
   tl_span_vec_release(&r->inputs);
   tl_span_vec_release(&r->outputs);
   tl_span_vec_release(&r->bodies);
-  tl_span_vec_release(&r->entries);
+  tl_air_entry_vec_release(&r->entries);
   tl_attr_vec_release(&r->attrs);
   tl_u32_vec_release(&r->values);
   tl_i64_vec_release(&r->numbers);
   tl_u32_vec_release(&r->ids);
   tl_u32_vec_release(&r->slots);
+  tl_u32_vec_release(&r->states);
 }
 
 tl_status tl_air_malformed(const tl_air_reader *r, const unsigned char *at, const char *what) {
@@ -43,6 +44,16 @@ tl_symbol tl_air_symbol(tl_air_reader *r, tl_sv s) {
 bool tl_air_entry_read(tl_proto body, tl_air_entry *out) {
   tl_field f;
   tl_step step;
+  tl_proto walk = body;
+  /* As it is written mostly: the key, then the value. */
+  if (tl_proto_step(&walk, &f) == TL_STEP_FIELD && tl_field_tag(&f) == TL_TAG(1, TL_WIRE_BYTES)) {
+    out->key = tl_proto_sv(f.body);
+    if (tl_proto_step(&walk, &f) == TL_STEP_FIELD && tl_field_tag(&f) == TL_TAG(2, TL_WIRE_BYTES) &&
+        walk.p == walk.end) {
+      out->value = f.body;
+      return true;
+    }
+  }
   *out = (tl_air_entry){.key = {"", 0}, .value = {body.end, body.end}};
   while ((step = tl_proto_next(&body, &f)) == TL_STEP_FIELD) {
     if (tl_field_tag(&f) == TL_TAG(1, TL_WIRE_BYTES))
@@ -56,10 +67,19 @@ bool tl_air_entry_read(tl_proto body, tl_air_entry *out) {
 bool tl_air_find(tl_proto message, uint32_t field, const char *key, tl_proto *value) {
   tl_field f;
   tl_air_entry entry;
-  while (tl_proto_next(&message, &f) == TL_STEP_FIELD)
+  while (tl_proto_step(&message, &f) == TL_STEP_FIELD)
     if (tl_field_tag(&f) == TL_TAG(field, TL_WIRE_BYTES) && tl_air_entry_read(f.body, &entry) &&
         tl_sv_is(entry.key, key)) {
       *value = entry.value;
+      return true;
+    }
+  return false;
+}
+
+bool tl_air_lookup(const tl_air_reader *r, const char *key, tl_proto *value) {
+  for (uint32_t i = 0; i < r->entries.n; i++)
+    if (tl_sv_is(r->entries.at[i].key, key)) {
+      *value = r->entries.at[i].value;
       return true;
     }
   return false;

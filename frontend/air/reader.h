@@ -30,16 +30,33 @@ typedef struct tl_air_op {
   tl_proto body;
   tl_symbol name;
   tl_symbol type;
-  uint32_t n_inputs;  /* descs */
-  uint32_t n_outputs; /* descs */
+  uint32_t n_outputs; /* descs, once the node is made */
   int64_t index;      /* Data: its attribute index, or that of the parent's input; else -1 */
   uint32_t line;      /* of a text; 0: the file is binary */
   bool no_data;       /* a constant of a dump without weights */
+  bool waits;         /* for nodes behind it in the file that it reads */
+  bool has_more;      /* input, constant: it has attributes to be kept */
+  tl_proto desc;      /* input, constant: its first desc; p NULL: none */
   uint8_t role;       /* tl_air_role */
   tl_node_id node;
   tl_value_id value;
 } tl_air_op;
 
+/* What an attribute of a node is to the reader. */
+typedef enum tl_air_use {
+  TL_AIR_ATTR,  /* an attribute of the node */
+  TL_AIR_PORTS, /* describes ports: the writer makes it anew */
+  TL_AIR_NOTE   /* becomes a note of the node */
+} tl_air_use;
+
+/* An entry of an attribute map. */
+typedef struct tl_air_entry {
+  tl_sv key;
+  tl_proto value; /* AttrDef */
+  uint8_t use;    /* tl_air_use, of entries of a node that was split */
+} tl_air_entry;
+
+TL_VEC(tl_air_entry_vec, tl_air_entry);
 TL_VEC(tl_air_graph_vec, tl_air_graph);
 TL_VEC(tl_air_op_vec, tl_air_op);
 TL_VEC(tl_attr_vec, tl_attr);
@@ -52,7 +69,15 @@ typedef enum tl_air_form {
   TL_AIR_DUMP  /* ge_onnx_*.pbtxt: in the shape of ONNX, which loses kinds of attributes */
 } tl_air_form;
 
-enum { TL_AIR_DESCS = 64 }; /* descs that are remembered */
+enum { TL_AIR_DESCS = 64, TL_AIR_PORT_LISTS = 64 }; /* what is remembered */
+
+/* Names of input slots, as the last node of an op listed them. */
+typedef struct tl_air_port_names {
+  tl_proto keys; /* ListValues of _input_name_key and _input_name_value; p NULL: none yet */
+  tl_proto values;
+  uint32_t n; /* slots */
+  tl_symbol *ids;
+} tl_air_port_names;
 
 /* What a desc says. */
 typedef struct tl_air_desc {
@@ -78,22 +103,25 @@ typedef struct tl_air_reader {
   tl_u32_vec op_of;        /* by symbol: position in ops + 1 */
   tl_u32_vec named;        /* by symbol: the value that has the name */
   tl_u32_vec for_output;   /* by symbol: 1 if it is the name of an output */
+  tl_u32_vec states;       /* by input of the main graph: the output that is its next value */
   uint32_t n_nodes;        /* over all graphs */
   uint32_t n_lost;         /* attributes without a value, which GE drops as well */
   uint32_t n_empty;        /* constants without data, in a text */
   uint32_t n_unnamed;      /* nodes that lack strings which their prototypes require, in a dump */
   /* Room for one node: */
-  tl_span_vec edges;   /* data and control edges, in the order of the file */
-  tl_span_vec inputs;  /* descs */
-  tl_span_vec outputs; /* descs */
-  tl_span_vec bodies;  /* names of graphs */
-  tl_span_vec entries; /* of the attribute map */
+  tl_span_vec edges;        /* data and control edges, in the order of the file */
+  tl_span_vec inputs;       /* descs */
+  tl_span_vec outputs;      /* descs */
+  tl_span_vec bodies;       /* names of graphs */
+  tl_air_entry_vec entries; /* of the attribute map */
+  int32_t stream;           /* -1: the main one */
   tl_attr_vec attrs;
   tl_u32_vec values;
   tl_i64_vec numbers;
   tl_u32_vec ids;
   tl_u32_vec slots;                /* by operand: the input slot of the file; UINT32_MAX: none */
   tl_air_desc descs[TL_AIR_DESCS]; /* the last ones, by hash */
+  tl_air_port_names ports[TL_AIR_PORT_LISTS]; /* by op id */
 } tl_air_reader;
 
 /* ---- reader.c ---- */
@@ -105,15 +133,12 @@ tl_status tl_air_malformed(const tl_air_reader *r, const unsigned char *at, cons
 tl_symbol tl_air_symbol(tl_air_reader *r, tl_sv s);
 /* Returns the location of a node of the graph being read in messages. */
 tl_location tl_air_at(const tl_air_reader *r, tl_symbol node);
-/* An entry of an attribute map. */
-typedef struct tl_air_entry {
-  tl_sv key;
-  tl_proto value; /* AttrDef */
-} tl_air_entry;
 /* Splits a map entry; false if it is malformed. */
 bool tl_air_entry_read(tl_proto body, tl_air_entry *out);
 /* Finds an attribute among the entries of field `field` of a message. Returns false without it. */
 bool tl_air_find(tl_proto message, uint32_t field, const char *key, tl_proto *value);
+/* Finds an attribute of the node that was split; false without it. */
+bool tl_air_lookup(const tl_air_reader *r, const char *key, tl_proto *value);
 /* Reads an AttrDef that holds an integer, or a string; false if it holds something else. */
 bool tl_air_int(tl_proto value, int64_t *out);
 bool tl_air_string(tl_proto value, tl_sv *out);
@@ -148,6 +173,8 @@ uint8_t tl_air_own_formats(tl_air_reader *r, tl_proto desc, tl_type_id type);
 /* Notes what the ports of the node that was just connected have and the writer would not give
  * them by itself. TL_INVALID_MODEL, TL_NO_MEMORY. */
 tl_status tl_air_note_ports(tl_air_reader *r, const tl_air_op *op) TL_NODISCARD;
+/* Notes in *op, an input or constant that was just split, what tl_air_note_values needs of it. */
+void tl_air_keep_desc(const tl_air_reader *r, tl_air_op *op);
 /* Notes likewise what the inputs, constants and outputs of a graph have, once all its nodes are
  * there; attributes too. */
 tl_status tl_air_note_values(tl_air_reader *r, tl_graph_id g, tl_proto body) TL_NODISCARD;
@@ -170,8 +197,8 @@ tl_status tl_air_outside(tl_air_reader *r, tl_type_id type, const tl_air_place *
 /* Reads the attributes of a node (r->entries) into r->attrs; those that describe ports, and those
  * that become notes of the node, are left out. TL_INVALID_MODEL, TL_NO_MEMORY. */
 tl_status tl_air_attributes(tl_air_reader *r, const tl_air_op *op, tl_location where) TL_NODISCARD;
-/* Returns true for an attribute that describes ports: the writer makes it anew. */
-bool tl_air_describes_ports(tl_sv key);
+/* Returns what an attribute is to the reader, by its key. */
+tl_air_use tl_air_use_of(tl_sv key);
 /* Gives the node the notes among r->entries: where it comes from, its stream, events and marks. */
 tl_status tl_air_notes(tl_air_reader *r, const tl_air_op *op) TL_NODISCARD;
 
@@ -181,13 +208,22 @@ tl_status tl_air_notes(tl_air_reader *r, const tl_air_op *op) TL_NODISCARD;
 tl_status tl_air_split(tl_air_reader *r, tl_proto body) TL_NODISCARD;
 /* Makes the node of an OpDef, without operands: its results, attributes and notes. */
 tl_status tl_air_make_node(tl_air_reader *r, tl_graph_id g, tl_air_op *op) TL_NODISCARD;
-/* Gives the node its operands and control edges, once all nodes of the graph are there. */
-tl_status tl_air_connect(tl_air_reader *r, const tl_air_op *op) TL_NODISCARD;
-/* Finds the value that a data edge leads from; *control: a control edge, and *from its node. */
+/* Gives the node, which was just split, its operands and control edges. *waits: nothing was done,
+ * since a node that it reads has not been made. */
+tl_status tl_air_connect(tl_air_reader *r, const tl_air_op *op, bool *waits) TL_NODISCARD;
+/* Where an edge leads from. */
+typedef struct tl_air_source {
+  tl_value_id value; /* of a data edge */
+  tl_node_id node;   /* TL_NO_NODE: an input or a constant */
+  bool control;
+  bool waits; /* the node has not been made; there is no value */
+} tl_air_source;
+/* Finds where an edge of a node leads from. user: NULL for an output of a graph.
+ * TL_INVALID_MODEL. */
 tl_status tl_air_edge_source(tl_air_reader *r, const tl_air_op *user, tl_proto edge,
-                             tl_value_id *out, bool *control, tl_node_id *from) TL_NODISCARD;
+                             tl_air_source *out) TL_NODISCARD;
 /* Names a value; where the name is taken, by one made from it. */
-tl_status tl_air_name_value(tl_air_reader *r, tl_value_id v, tl_sv name) TL_NODISCARD;
+tl_status tl_air_name_value(tl_air_reader *r, tl_value_id v, tl_symbol name) TL_NODISCARD;
 
 /* ---- text.c ---- */
 /* Returns what a file is by how it begins. */

@@ -29,6 +29,32 @@ typedef enum tl_step { TL_STEP_BAD = -1, TL_STEP_END = 0, TL_STEP_FIELD = 1 } tl
 
 /* Reads the next field and advances *w. TL_STEP_BAD: w->p is where the message is malformed. */
 tl_step tl_proto_next(tl_proto *w, tl_field *f);
+/* Reads a varint of at most two bytes; false for a longer one. p has two bytes. */
+static inline bool tl_proto_short(const unsigned char **p, uint32_t *out) {
+  uint32_t low = (*p)[0], high = (*p)[1];
+  bool two = low >= 0x80;
+  *out = two ? (low & 0x7f) | high << 7 : low;
+  *p += two ? 2 : 1;
+  return !two || high < 0x80;
+}
+/* As tl_proto_next, for loops over many fields: those with a short tag and length are read here. */
+static inline tl_step tl_proto_step(tl_proto *w, tl_field *f) {
+  enum { LONGEST = 4 }; /* tag and length */
+  const unsigned char *p = w->p;
+  uint32_t tag, length;
+  if (p == w->end)
+    return TL_STEP_END;
+  if (w->end - p < LONGEST || !tl_proto_short(&p, &tag) || (tag & 7) != TL_WIRE_BYTES || tag < 8 ||
+      !tl_proto_short(&p, &length) || length > (size_t)(w->end - p))
+    return tl_proto_next(w, f);
+  f->start = w->p;
+  f->number = tag >> 3;
+  f->type = TL_WIRE_BYTES;
+  f->value = length;
+  f->body = (tl_proto){p, p + length};
+  w->p = f->body.end;
+  return TL_STEP_FIELD;
+}
 /* Reads a varint and advances *w; false if it is cut off or longer than 10 bytes. */
 bool tl_proto_varint(tl_proto *w, uint64_t *out);
 
