@@ -63,5 +63,9 @@ enum { /* TL_<message>_<field> */
 /* Attribute of a constant that a dump has without its data: the constant's name, so that no two
  * such nodes are equal. */
 #define TL_AIR_NO_DATA "_tailor_no_data"
+/* What to say of such a node where the data is needed. */
+#define TL_AIR_NO_DATA_SAYS                                                                        \
+  "a constant without data\vthe dump that the model is from lacks weights; DUMP_GE_GRAPH=1 and "   \
+  "the .air file have them"
 
 #endif

@@ -55,9 +55,7 @@ static tl_status check_node(const tl_air *a, tl_node_id n) {
   const tl_node *node = tl_node_get(a->m, n);
   tl_symbol lacking = tl_symbol_find(&a->m->symbols, TL_SV(TL_AIR_NO_DATA));
   if (lacking != TL_NO_SYMBOL && tl_node_attr(a->m, n, lacking))
-    return tl_fail(a->m->diag, TL_UNSUPPORTED, tl_node_where(a->m, n),
-                   "a constant without data\vthe dump that the model is from lacks weights; "
-                   "DUMP_GE_GRAPH=1 and the .air file have them");
+    return tl_fail(a->m->diag, TL_UNSUPPORTED, tl_node_where(a->m, n), TL_AIR_NO_DATA_SAYS);
   if (node->op == TL_OP_npu_Const && !tl_node_attr(a->m, n, TL_SYM_value))
     return tl_fail(a->m->diag, TL_UNSUPPORTED, tl_node_where(a->m, n),
                    "AIR has constants as tensors only\vrun fold-constants, as -O1 does");

@@ -179,8 +179,10 @@ static tl_status check_attr_graphs(tl_module *m, const tl_node *node, uint32_t d
 
 tl_status tl_onnx_prepare(tl_module *m) {
   if (m->form == TL_FORM_NPU || m->form == TL_FORM_SPELLED)
-    return tl_fail(m->diag, TL_UNSUPPORTED, TL_AT_FILE(m->path),
-                   "a module with NPU ops cannot be written as ONNX\vexport before expansion");
+    return tl_fail(
+        m->diag, TL_UNSUPPORTED, TL_AT_FILE(m->path),
+        "a module with NPU ops cannot be written as ONNX\vexport before expansion; 'tailor convert "
+        "MODEL.air -o MODEL.onnx' turns the ops of an AIR file into ONNX's");
   uint32_t roots = 0;
   for (uint32_t i = 0; i < m->graphs.n; i++)
     roots += m->graphs.at[i]->kind == TL_GRAPH_ROOT && !m->graphs.at[i]->erased;

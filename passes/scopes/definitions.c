@@ -13,6 +13,7 @@
  * Tests:     tests/unit/test_definitions.c, tests/conformance/nodes.py */
 #include "passes/scopes/definitions.h"
 
+#include "ir/ge_fields.h"
 #include "ir/infer/infer.h"
 #include "ir/ops_gen.h"
 #include "passes/edit/passes.h"
@@ -108,8 +109,22 @@ static void forget_handles(tl_module *m) {
   }
 }
 
+/* Refuses constants that lost their data in a text dump: what they feed has no value. */
+static tl_status check_data(tl_module *m) {
+  tl_symbol lacking = tl_symbol_find(&m->symbols, TL_SV(TL_AIR_NO_DATA));
+  for (uint32_t i = 0; lacking != TL_NO_SYMBOL && i < m->graphs.n; i++) {
+    if (m->graphs.at[i]->erased)
+      continue;
+    TL_FOR_NODES(m, m->graphs.at[i], n)
+      if (tl_node_attr(m, n, lacking))
+        return tl_fail(m->diag, TL_UNSUPPORTED, tl_node_where(m, n), TL_AIR_NO_DATA_SAYS);
+  }
+  return TL_OK;
+}
+
 tl_status tl_pass_expand_definitions(tl_pass *p, tl_module *m) {
   tl_ruleset *rules;
+  TL_TRY(check_data(m));
   TL_TRY(tl_order_dims(p, m));
   if (m->definitions.n)
     TL_TRY(tl_scope_bodies_expand(m));

@@ -58,7 +58,8 @@ $ tailor reduce m.tir
 !   hint: tailor reduce MODEL ... -o small.onnx
 ? 1
 $ tailor reduce m.tir -o n.air
-! tailor: error: --output: the reduced model is ONNX or textual IR, 'n.air' would be air
+! tailor: error: --output: 'n.air' would be air, which is reduced from AIR with --check only
+!   hint: write ONNX or textual IR, or give an AIR file and a command that fails
 ? 1
 $ tailor reduce m.tir --check='exit 1 {}' --match='(' -o n.tir
 ! tailor: error: --match: '(' is no regular expression: Unmatched ( or \(
@@ -76,3 +77,23 @@ $ printf 'rules 1\nrule Broken : graph {\n' >broken.tlr; tailor reduce m.tir --r
 > broken.tlr
 $ tailor reduce missing.onnx -o n.tir 2>&1 | sed 's/:.*//'
 > missing.onnx
+# an AIR file stays AIR for a command that reads it: its ops and attributes are those of the file
+$ printf 'module {\n  form npu\n}\n\ngraph @g(%%x: f32[4,8]) -> (%%y) {\n  %%a = npu::Exp(%%x) @a : f32[4,8]\n  %%b = npu::LeakyRelu(%%a) @b {negative_slope=0.5} : f32[4,8]\n  %%y = npu::Neg(%%b) @y : f32[4,8]\n}\n' >npu.tir; tailor convert npu.tir -o npu.air -q
+$ tailor reduce npu.air --check='grep -qa negative_slope {} && exit 9' -o one.air | sed 's/by [0-9]* checks/by N checks/'
+> one.air: 1 of 3 nodes, by N checks
+>   minimal: without any one of its nodes it does not fail so
+>   the command ended with status 9
+$ tailor info one.air | tail -2
+>          1  npu::LeakyRelu
+> every op has an NPU form
+$ tailor reduce npu.air -o one.air
+! tailor: error: --output: 'one.air' would be air, which is reduced from AIR with --check only
+!   hint: write ONNX or textual IR, or give an AIR file and a command that fails
+? 1
+# without --check, or as ONNX, its ops become ONNX's
+$ tailor reduce npu.air --check='grep -qa LeakyRelu {} && exit 9' -o one.tir >/dev/null; grep -c '= LeakyRelu' one.tir
+> 1
+# a dump without weights is no model that can be run
+$ printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  const %%w: f32[2] = [1, 2]\n  %%y = Add(%%x, %%w) @y\n}\n' >w.tir; tailor convert w.tir -o w.pbtxt -q; tailor run w.pbtxt 2>&1 | tail -2 | sed 's/node .*: a/node N: a/'
+> w.pbtxt: error: node N: a constant without data
+>   hint: the dump that the model is from lacks weights; DUMP_GE_GRAPH=1 and the .air file have them

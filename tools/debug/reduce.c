@@ -420,7 +420,20 @@ static tl_status check_whole(reduction *r) {
                  "the model cannot be checked");
 }
 
-static tl_status open_reduction(reduction *r, tl_cli *cli) {
+/* AIR stays as it is where AIR is to be written; else its NPU ops become ONNX's. */
+static tl_status settle_form(reduction *r, const tl_output *o) {
+  if (!tl_format_is_npu(o->format))
+    return tl_session_raise(&r->cli->session, r->m);
+  if (r->m->form == TL_FORM_NPU && r->check.command)
+    return TL_OK;
+  return tl_fail(&r->cli->diag, TL_INVALID_ARGUMENT,
+                 tl_at_option(&r->cli->settings, TL_OPTION_OUTPUT),
+                 "'%s' would be %s, which is reduced from AIR with --check only\v"
+                 "write ONNX or textual IR, or give an AIR file and a command that fails",
+                 o->path, tl_format_name(o->format));
+}
+
+static tl_status open_reduction(reduction *r, tl_cli *cli, const tl_output *o) {
   uint64_t jobs = 1, limit = 0;
   if (!tl_parse_u64(tl_sv_from(tl_cli_get(cli, TL_OPTION_JOBS)), &jobs) ||
       !tl_parse_u64(tl_sv_from(tl_cli_get(cli, TL_OPTION_TIME_LIMIT)), &limit))
@@ -428,7 +441,7 @@ static tl_status open_reduction(reduction *r, tl_cli *cli) {
   r->jobs = (unsigned)jobs;
   r->deadline = limit ? now() + (double)limit : 0;
   TL_TRY(tl_session_load(&cli->session, cli->word, &r->m));
-  TL_TRY(tl_session_raise(&cli->session, r->m));
+  TL_TRY(settle_form(r, o));
   TL_TRY(tl_session_run_passes(&cli->session, r->m,
                                "op-names,input-shapes,freeze-inputs,out-nodes,infer-shapes"));
   r->nodes_before = tl_module_count_nodes(r->m);
@@ -446,7 +459,7 @@ static tl_pipeline_options pipeline_of(tl_cli *cli) {
 
 static tl_status run(reduction *r, const tl_output *o) {
   tl_cli *cli = r->cli;
-  TL_TRY(open_reduction(r, cli));
+  TL_TRY(open_reduction(r, cli, o));
   TL_TRY(tl_output_check(cli, r->m, &(tl_output_vec){.at = (tl_output *)(uintptr_t)o, .n = 1}));
   r->pipeline = pipeline_of(cli);
   /* The sizes of one run stay, so that what is cut off has sizes, too. */
@@ -460,12 +473,7 @@ static tl_status settle_output(tl_cli *cli, tl_output_vec *outputs) {
   if (cli->outputs.n != 1)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, TL_OPTION_OUTPUT),
                    "name one file for the reduced model\vtailor reduce MODEL ... -o small.onnx");
-  TL_TRY(tl_output_plan(cli, TL_FORMAT_ONNX, outputs));
-  if (tl_format_is_npu(outputs->at[0].format))
-    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, TL_OPTION_OUTPUT),
-                   "the reduced model is ONNX or textual IR, '%s' would be %s", outputs->at[0].path,
-                   tl_format_name(outputs->at[0].format));
-  return TL_OK;
+  return tl_output_plan(cli, TL_FORMAT_ONNX, outputs);
 }
 
 tl_status tl_command_reduce(tl_cli *cli) {
