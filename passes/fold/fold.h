@@ -33,6 +33,7 @@ typedef struct tl_fold {
   bool named;
   bool known_only;  /* makes constants of what inference knows, and evaluates nothing */
   bool dequantizes; /* folds DequantizeLinear too, which stays where rules match it */
+  bool made;        /* a value or an operand became a constant */
   bool stopped;     /* the rewrite limit is reached */
   bool failed;      /* memory is out */
   bool again;       /* a type became more specific: inference may tell more */
@@ -104,8 +105,9 @@ void tl_fold_orphan_operands(tl_fold *f, tl_node_id n);
 void tl_fold_erase(tl_fold *f, tl_node_id n);
 
 /* Makes constants of what inference knows: sizes, and what is computed of them. It evaluates none,
- * so it adds lists of at most TL_MAX_PARTIAL numbers. TL_NO_MEMORY, reported. */
-tl_status tl_fold_known(tl_pass *p, tl_module *m) TL_NODISCARD;
+ * so it adds lists of at most TL_MAX_PARTIAL numbers. *made: whether there was anything.
+ * TL_NO_MEMORY, reported. */
+tl_status tl_fold_known(tl_pass *p, tl_module *m, bool *made) TL_NODISCARD;
 
 /* Folds from the given nodes on: these nodes if their operands are constant, then their users, and
  * so on. Skips erased nodes. `nodes` is the worklist and is consumed. O(folded nodes), unless a

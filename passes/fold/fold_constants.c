@@ -192,6 +192,7 @@ static void make_constant(tl_fold *f, tl_node_id n, tl_value_id v) {
   tl_value_set_name(f->m, v, 0);
   tl_value_replace_uses(f->m, v, made);
   if (users_accept(f, made, same_type)) {
+    f->made = true;
     remark_root(f, n, tl_value_type(f->m, made));
     return;
   }
@@ -249,6 +250,7 @@ static void apply(tl_fold *f, const tl_substitute *s) {
   tl_fold_orphan_operands(f, s->node);
   tl_node_set_operand(f->m, s->node, s->operand, made);
   if (accepts(f, s->node)) {
+    f->made = true;
     tl_pass_remark(f->p, f->m, s->node, true, "operand %u is known to be a constant", s->operand);
     return;
   }
@@ -322,9 +324,11 @@ tl_status tl_fold_module(tl_pass *p, tl_module *m, bool dequantizes) {
   return fold_module(&f);
 }
 
-tl_status tl_fold_known(tl_pass *p, tl_module *m) {
+tl_status tl_fold_known(tl_pass *p, tl_module *m, bool *made) {
   tl_fold f = {.p = p, .m = m, .known_only = true};
-  return fold_module(&f);
+  tl_status status = fold_module(&f);
+  *made = f.made;
+  return status;
 }
 
 tl_status tl_pass_fold_constants(tl_pass *p, tl_module *m) { return tl_fold_module(p, m, false); }

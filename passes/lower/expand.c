@@ -79,10 +79,11 @@ static bool computes_sizes(const tl_module *m, tl_node_id first) {
  * compilers infer nothing behind an operand that is not one. Returns in *again whether rules may
  * fit now that did not before. */
 static tl_status settle_sizes(tl_pass *p, tl_module *m, tl_node_id first, bool *again) {
-  *again = computes_sizes(m, first);
-  if (*again || wants_inference(m, first))
+  bool sizes = computes_sizes(m, first);
+  *again = false;
+  if (sizes || wants_inference(m, first))
     TL_TRY(tl_infer_module(m));
-  return *again ? tl_fold_known(p, m) : TL_OK;
+  return sizes ? tl_fold_known(p, m, again) : TL_OK;
 }
 
 /* Applies the rules until they make no nodes that compute sizes. Nodes from `first` on are new. */
