@@ -34,28 +34,55 @@ static tl_value_id find_input(const tl_module *m, const tl_graph *g, tl_sv name)
   return TL_NO_VALUE;
 }
 
-/* Computes the type of v with the given dims; -1 keeps a dim that is dynamic in the model.
- * E10049. */
+/* Computes type t with the given dims, of which those before `skip` say nothing of it; -1 keeps a
+ * dim that is dynamic in the model. E10049. */
+static tl_status shaped_tensor(tl_module *m, tl_type_id t_id, const tl_input_shape *s, int skip,
+                               tl_type_id *out) {
+  tl_dim dims[TL_MAX_RANK];
+  const tl_type *t = tl_type_get(m, t_id);
+  bool tensor = t->kind == TL_KIND_TENSOR;
+  if (s->rank > TL_MAX_RANK || s->rank < skip ||
+      (tensor && t->rank >= 0 && t->rank + skip != s->rank))
+    return tl_fail_code(m->diag, TL_INVALID_ARGUMENT, "E10049", at_option(m, s->name),
+                        "input '%.*s' has %d dims%s, but %d are given", TL_SV_ARG(s->name),
+                        t->rank + skip, skip ? " when its elements are stacked" : " in the model",
+                        s->rank);
+  for (int i = skip; i < s->rank; i++) {
+    bool keep = s->dims[i] == TL_DIM_UNKNOWN && t->rank >= 0 &&
+                !tl_dim_is_static(t->dims[i - skip]);
+    dims[i - skip] = keep ? t->dims[i - skip] : s->dims[i];
+  }
+  *out = tl_type_tensor(m, tensor ? (tl_dtype)t->dtype : TL_DTYPE_NONE, s->rank - skip, dims);
+  return *out == TL_NO_TYPE ? tl_no_memory(m) : TL_OK;
+}
+
+/* The same of a sequence of tensors, or an optional one, as the NPU takes it: its elements stacked
+ * along a new first dim. The size of that dim is for plain-inputs, since no sequence has it. */
+static tl_status shaped_list(tl_module *m, tl_value_id v, const tl_input_shape *s,
+                             tl_type_id *out) {
+  tl_type whole = *tl_type_get(m, tl_value_type(m, v));
+  bool optional = whole.kind == TL_KIND_OPTIONAL;
+  tl_type list = optional ? *tl_type_get(m, whole.element) : whole;
+  if (list.kind != TL_KIND_SEQUENCE || tl_type_get(m, list.element)->kind != TL_KIND_TENSOR)
+    return tl_fail_code(m->diag, TL_INVALID_ARGUMENT, "E10049", at_option(m, s->name),
+                        "input '%.*s' is neither a tensor nor a sequence of tensors and has no "
+                        "shape",
+                        TL_SV_ARG(s->name));
+  TL_TRY(shaped_tensor(m, list.element, s, 1, &list.element));
+  *out = tl_type_intern(m, &list);
+  if (optional && *out != TL_NO_TYPE) {
+    whole.element = *out;
+    *out = tl_type_intern(m, &whole);
+  }
+  return *out == TL_NO_TYPE ? tl_no_memory(m) : TL_OK;
+}
+
 static tl_status shaped_type(tl_module *m, tl_value_id v, const tl_input_shape *s,
                              tl_type_id *out) {
-  tl_dim dims[TL_MAX_RANK];
-  const tl_type *t = tl_type_get(m, tl_value_type(m, v));
-  bool tensor = t->kind == TL_KIND_TENSOR;
-  if (!tensor && t->kind != TL_KIND_UNKNOWN)
-    return tl_fail_code(m->diag, TL_INVALID_ARGUMENT, "E10049", at_option(m, s->name),
-                        "input '%.*s' is not a tensor and has no shape", TL_SV_ARG(s->name));
-  if (s->rank > TL_MAX_RANK || (tensor && t->rank >= 0 && t->rank != s->rank))
-    return tl_fail_code(m->diag, TL_INVALID_ARGUMENT, "E10049", at_option(m, s->name),
-                        "input '%.*s' has %d dims in the model, but %d are given",
-                        TL_SV_ARG(s->name), t->rank, s->rank);
-  for (int i = 0; i < s->rank; i++) {
-    bool keep = s->dims[i] == TL_DIM_UNKNOWN && t->rank >= 0 && !tl_dim_is_static(t->dims[i]);
-    dims[i] = keep ? t->dims[i] : s->dims[i];
-  }
-  *out = tl_type_tensor(m, tensor ? (tl_dtype)t->dtype : TL_DTYPE_NONE, s->rank, dims);
-  if (*out == TL_NO_TYPE)
-    return tl_no_memory(m);
-  return TL_OK;
+  tl_type_kind kind = (tl_type_kind)tl_type_get(m, tl_value_type(m, v))->kind;
+  if (kind == TL_KIND_TENSOR || kind == TL_KIND_UNKNOWN)
+    return shaped_tensor(m, tl_value_type(m, v), s, 0, out);
+  return shaped_list(m, v, s, out);
 }
 
 /* Forgets dims, but keeps rank and dtype, which do not depend on sizes. */

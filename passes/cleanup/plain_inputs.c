@@ -107,11 +107,21 @@ static tl_status require_optional(border *b) {
   return type_of(b)->kind == TL_KIND_TENSOR ? tell(b, "optional", "which must be given") : TL_OK;
 }
 
+/* Returns the number of elements that --input-shape says. */
+static tl_dim stated_count(const border *b, int rank) {
+  const tl_options *o = b->p->options;
+  for (uint32_t i = 0; i < o->n_input_shapes; i++)
+    if (tl_sv_eq(o->input_shapes[i].name, tl_value_name(b->m, b->v)) &&
+        o->input_shapes[i].rank == rank)
+      return o->input_shapes[i].dims[0];
+  return TL_DIM_UNKNOWN;
+}
+
 /* Returns the type of the elements, stacked. */
 static tl_type_id stacked_type(const border *b) {
   tl_dim dims[TL_MAX_RANK];
   const tl_type *t = tl_type_get(b->m, type_of(b)->element);
-  dims[0] = TL_DIM_UNKNOWN;
+  dims[0] = stated_count(b, t->rank + 1);
   for (int i = 0; i < t->rank; i++)
     dims[i + 1] = t->dims[i];
   return tl_type_tensor(b->m, (tl_dtype)t->dtype, t->rank < 0 ? t->rank : t->rank + 1, dims);

@@ -452,6 +452,22 @@ def mels():
             '%y = MelWeightMatrix(%fs, %length, %r, %l, %h)'])
 
 
+def scales():
+    """Scales along an axis, whose number is open."""
+    for axis, low in itertools.product((0, 1, 2), ('u8', 'i8')):
+        for point in (0, 1):
+            dims = ['"N"', '"C"', '"L"']
+            inputs = {'x': image(dims), 's': f'f32[{dims[axis]}]'}
+            lines = ['%a = Abs(%s)', 'const %o = f32[] 0.125', '%t = Add(%a, %o)']
+            if point:
+                inputs['z'] = f'{low}[{dims[axis]}]'
+            call = f'%t{", %z" if point else ""}'
+            to = '' if point else f', output_dtype={dict(u8=2, i8=3)[low]}'
+            yield f'quantize/{axis}-{low}-{point}', graph(inputs, lines + [
+                f'%q = QuantizeLinear(%x, {call}) {{axis={axis}{to}}}',
+                f'%y = DequantizeLinear(%q, {call}) {{axis={axis}}}'], ('q', 'y'))
+
+
 def windows():
     """im2col and fold as PyTorch's exporters write them."""
     def places(size, into):
@@ -531,7 +547,7 @@ def indices():
 
 
 CASES = (resizes, antialiased, upsamples, indices, convolutions, conv_transposes, pools, paddings,
-         movements, choices, regions, signals, mels, windows)
+         movements, choices, regions, signals, mels, scales, windows)
 
 
 def cases():
