@@ -229,8 +229,39 @@ static tl_status hide_held(tl_changes *c, tl_diag *d) {
   return TL_OK;
 }
 
+/* Returns true if both are regular files with the same bytes. A file that cannot be read is
+ * another one. */
+static bool are_same(const char *a, const char *b) {
+  tl_diag quiet = {.lacks = tl_memory_failures()};
+  struct stat st;
+  tl_file *x = NULL, *y = NULL;
+  bool same = stat(b, &st) == 0 && S_ISREG(st.st_mode) &&
+              tl_file_open(&quiet, a, TL_FILE_MAP, &x) == TL_OK &&
+              x->size == (uint64_t)st.st_size &&
+              tl_file_open(&quiet, b, TL_FILE_MAP, &y) == TL_OK && x->size == y->size &&
+              (x->size == 0 || memcmp(x->data, y->data, x->size) == 0);
+  tl_file_close(x);
+  tl_file_close(y);
+  return same;
+}
+
+/* Drops new files that say what the old ones say. */
+static void drop_same(tl_changes *c) {
+  for (uint32_t i = 0; i < c->list.n; i++) {
+    tl_change *change = &c->list.at[i];
+    if (change->kind != TL_CHANGE_HIDDEN || !are_same(change->hidden, change->path))
+      continue;
+    unlink(change->hidden);
+    free(change->hidden);
+    change->hidden = NULL;
+    change->kind = TL_CHANGE_SAME;
+  }
+}
+
 tl_status tl_changes_apply(tl_changes *c, tl_diag *d) {
   tl_status status = hide_held(c, d);
+  if (status == TL_OK && c->keeps_same)
+    drop_same(c);
   if (status == TL_OK)
     status = feed_streams(c, d);
   if (status == TL_OK)

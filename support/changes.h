@@ -11,6 +11,7 @@
 typedef enum tl_change_kind {
   TL_CHANGE_HELD,   /* a writer holds the bytes, which have no name */
   TL_CHANGE_HIDDEN, /* they have a hidden name */
+  TL_CHANGE_SAME,   /* the old file has the same bytes and stays */
   TL_CHANGE_REMOVAL,
   TL_CHANGE_FOLDER /* a new folder; it is there already */
 } tl_change_kind;
@@ -31,6 +32,7 @@ TL_VEC(tl_change_vec, tl_change);
 typedef struct tl_changes {
   tl_change_vec list;
   uint32_t n_held;
+  bool keeps_same; /* a file that has the same bytes already is left alone, with its time */
 } tl_changes;
 
 /* Creates the folder (one level) unless it exists; undo removes it. Reports TL_IO, TL_NO_MEMORY. */

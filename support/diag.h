@@ -35,10 +35,15 @@ typedef struct tl_diagnostic {
 /* The sink: called for each diagnostic, on the thread that reports it. */
 typedef void (*tl_diag_fn)(void *user, const tl_diagnostic *d);
 
-/* Where diagnostics go, and how many there were. */
+/* Called for each regular file that is opened to be read, and each folder whose files are looked
+ * for, with its path as the caller or the model named it: a build must know every one of them. */
+typedef void (*tl_opened_fn)(void *user, const char *path);
+
+/* Where diagnostics go, and how many there were; who wants to know which files are read. */
 typedef struct tl_diag {
-  tl_diag_fn fn; /* NULL: count only */
-  void *user;
+  tl_diag_fn fn;       /* NULL: count only */
+  tl_opened_fn opened; /* NULL: nobody wants to know */
+  void *user;          /* of both */
   uint32_t errors;
   uint32_t warnings;
   bool no_memory; /* it was said that memory is out: nothing is said after that */
@@ -74,6 +79,12 @@ void tl_note(tl_diag *d, tl_location where, const char *fmt, ...) TL_PRINTF(3, 4
  * where nothing could be reported. Returns status, or TL_NO_MEMORY when an allocation has
  * failed. */
 tl_status tl_diag_close(tl_diag *d, tl_status status, uint32_t errors_before);
+
+/* Tells who wants to know that a regular file is read. */
+static inline void tl_diag_opened(const tl_diag *d, const char *path) {
+  if (d->opened)
+    d->opened(d->user, path);
+}
 
 /* Renders a diagnostic on one line, cut to n bytes with the final NUL. Allocates nothing. */
 void tl_diag_format_short(char *out, size_t n, const tl_diagnostic *d);

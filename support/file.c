@@ -118,6 +118,7 @@ static tl_status fill(tl_diag *d, tl_location where, int fd, tl_file_mode mode, 
   f->inode = (uint64_t)st.st_ino;
   if (!S_ISREG(st.st_mode))
     return read_stream(d, where, fd, f);
+  tl_diag_opened(d, f->path);
   f->size = (uint64_t)st.st_size;
   if (mode == TL_FILE_READ || f->size == 0) /* an empty file cannot be mapped */
     return read_regular(d, where, fd, f);

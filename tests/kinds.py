@@ -19,6 +19,8 @@ SCRIPTS = {
         "a file of GE's own library, put together from its description, sanitized"),
     'atc_lines': ('tests/cli/test_atc_lines.py', 'asan',
         'atc command lines as users wrote them'),
+    'deps': ('tests/cli/deps.py', 'gcc',
+        'files that a build is told of against those that the kernel saw opened'),
     'diff': ('tests/cli/test_diff.py', 'gcc',
         'tailor diff over random graphs: other orders and names, planted changes, 100,000 '
         'nodes'),

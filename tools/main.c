@@ -269,13 +269,27 @@ static bool makes_reproducers(const tl_cli *cli, int argc, char **argv) {
   return true;
 }
 
+/* Runs the command line `given`, whose first word is the program. */
+static tl_status run_arguments(tl_cli *cli, const tl_arguments *given) {
+  int argc = (int)given->list.n;
+  char **argv = given->list.at;
+  const volatile int *signal = cli->signal;
+  tl_cli_release(cli);
+  tl_cli_init(cli, argc > 1 ? tl_command_find(argv[1]) : NULL, signal);
+  cli->given = given;
+  if (makes_reproducers(cli, argc, argv))
+    tl_signals_watch_crashes(argc, argv);
+  return run(cli, argc, argv);
+}
+
 int main(int argc, char **argv) {
   tl_cli cli;
+  tl_arguments given = {0};
   tl_memory_watch();
-  tl_cli_init(&cli, argc > 1 ? tl_command_find(argv[1]) : NULL, tl_signals_install(&cli.changes));
-  if (makes_reproducers(&cli, argc, argv))
-    tl_signals_watch_crashes(argc, argv);
-  tl_status status = run(&cli, argc, argv);
+  tl_cli_init(&cli, NULL, tl_signals_install(&cli.changes));
+  tl_status status = tl_cli_expand(&cli, argc, argv, &given);
+  if (status == TL_OK)
+    status = run_arguments(&cli, &given);
   if (status == TL_INTERNAL && !tl_memory_failed())
     tl_signals_rerun();
   if (status == TL_OK)
@@ -286,5 +300,6 @@ int main(int argc, char **argv) {
     status = tl_diag_close(&cli.diag, status, 0);
   int code = exit_code(&cli, status);
   tl_cli_release(&cli);
+  tl_arguments_release(&given);
   return code;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Implements tailor opt, the pass driver: reads a model, runs passes, writes textual IR or ONNX. */
 #include "support/measure.h"
-#include "tools/cli/output.h"
+#include "tools/cli/deps.h"
 #include "tools/convert/pipeline.h"
 #include "tools/step/files.h"
 #include "tools/verify/rules.h"
@@ -27,7 +27,7 @@ static tl_status write_all(tl_cli *cli, tl_module *m, tl_output_vec *v) {
     status = tl_output_write(cli, m, &v->at[i]);
     tl_watch_wrote(cli, v->at[i].path, start);
   }
-  return status == TL_OK ? tl_output_depfile(cli, m, v) : status;
+  return status;
 }
 
 /* Runs the command. With --verify-numerics a difference ends it before anything is written. */
@@ -53,6 +53,8 @@ static tl_status opt(tl_cli *cli, tl_output_vec *v) {
     status = write_all(cli, m, v);
   if (status == TL_OK)
     status = tl_watch_end(cli);
+  if (status == TL_OK)
+    status = tl_deps_write(cli, v);
   if (status == TL_OK)
     tl_watch_report(cli);
   tl_module_destroy(m);

@@ -95,6 +95,8 @@ tl_status tl_config_open(tl_diag *d, tl_location where, const char *path,
   if (status != TL_OK)
     (void)tl_fail_code(d, status, kind->unreadable, TL_AT_FILE(path), "cannot read the %s: %s",
                        kind->what, message.p ? message.p : "out of memory");
+  else
+    tl_diag_opened(d, path);
   tl_buf_release(&message);
   return status;
 }

@@ -100,6 +100,7 @@ static tl_status visit(finder *f, const char *folder, const struct stat *st, con
   if (!dir)
     return tl_fail(f->diag, TL_IO, TL_AT_FILE(folder), "cannot read the folder: %s",
                    strerror(errno));
+  tl_diag_opened(f->diag, folder); /* a new file in it counts */
   for (const struct dirent *e; status == TL_OK && (e = readdir(dir));) {
     if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || is_other(e))
       continue;

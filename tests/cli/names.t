@@ -9,25 +9,25 @@ $ printf 'all: o\\ $$1\\:2\\ \\#x.air\n%%.air:\n\t@echo stale\ninclude o.d\n' >M
 # What one of the two cannot take is refused, and nothing is written.
 $ cp a*.tir "$(printf 'two\nlines.tir')"; tailor convert "$(printf 'two\nlines.tir')" -q -o new.air --depfile=n.d; ls new.air n.d
 ! tailor: error: --depfile: 'two\x0alines.tir' cannot be written into a Makefile rule: it has a control character, ';', or '\' before a blank, '#', ':', '\' or the end
-!   hint: rename the file
+!   hint: rename the file, or use --deps-json
 ! ls: cannot access 'new.air': No such file or directory
 ! ls: cannot access 'n.d': No such file or directory
 ? 2
 $ cp a*.tir "$(printf 'tab\tx.tir')"; tailor convert "$(printf 'tab\tx.tir')" -q -o new.air --depfile=n.d; ls new.air n.d
 ! tailor: error: --depfile: 'tab\x09x.tir' cannot be written into a Makefile rule: it has a control character, ';', or '\' before a blank, '#', ':', '\' or the end
-!   hint: rename the file
+!   hint: rename the file, or use --deps-json
 ! ls: cannot access 'new.air': No such file or directory
 ! ls: cannot access 'n.d': No such file or directory
 ? 2
 $ cp a*.tir 'semi;colon.tir'; tailor convert 'semi;colon.tir' -q -o new.air --depfile=n.d
 ! tailor: error: --depfile: 'semi;colon.tir' cannot be written into a Makefile rule: it has a control character, ';', or '\' before a blank, '#', ':', '\' or the end
-!   hint: rename the file
+!   hint: rename the file, or use --deps-json
 ? 1
 $ cp a*g.tir m.tir; tailor convert m.tir -q --emit=onnx -o 'end\' --depfile=n.d; tailor convert m.tir -q -o 'a\ b.air' --depfile=n.d
 ! tailor: error: --depfile: 'end\' cannot be written into a Makefile rule: it has a control character, ';', or '\' before a blank, '#', ':', '\' or the end
-!   hint: rename the file
+!   hint: rename the file, or use --deps-json
 ! tailor: error: --depfile: 'a\ b.air' cannot be written into a Makefile rule: it has a control character, ';', or '\' before a blank, '#', ':', '\' or the end
-!   hint: rename the file
+!   hint: rename the file, or use --deps-json
 ? 1
 # Node names go through every format as they are, or escaped where the format asks for it.
 $ printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%t = Exp(%%x) @"a\\n\\"b\\"\\\\<c>&</script>\\t$d;#"\n  %%y = Relu(%%t)\n}\n' >n.tir; tailor convert n.tir -q -o n.onnx -o n2.tir -o n.pbtxt; tailor opt n.onnx; grep -n script n.pbtxt; wc -l <n.pbtxt; tailor opt n2.tir -o - | cmp - n2.tir

@@ -48,7 +48,7 @@ $ tailor --generate=bash >script
 $ bash -c '. ./script; COMP_WORDS=(tailor convert "$0"); COMP_CWORD=2; _tailor 2>/dev/null; echo ${COMPREPLY[@]}' --
 > --model= --output= --framework= --soc-version= --input-shape= --input-format= --out-nodes= --dynamic-dims= --insert-op-conf= --enable-small-channel= --precision-mode= --op-select-implmode= --output-type= --fusion-switch-file= --log= --help-all
 $ bash -c '. ./script; COMP_WORDS=(tailor convert "$0"); COMP_CWORD=2; _tailor 2>/dev/null; echo ${COMPREPLY[@]}' --dep
-> --depfile=
+> --depfile= --deps-json=
 # Values that are names of something: chips, passes, fusions, ops; the last one of a list. Names of
 # options may be spelled with underscores.
 $ printf '. ./script\nCOMP_WORDS=(tailor "$@"); COMP_CWORD=$#; _tailor 2>/dev/null; printf "%%s\\n" "${COMPREPLY[@]}"\n' >complete; bash complete convert --soc-version = Ascend310P | tr '\n' ' '

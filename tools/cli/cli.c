@@ -11,6 +11,7 @@
 
 #include "frontend/config/run_config.h"
 #include "support/hash.h"
+#include "tools/cli/deps.h"
 #include "tools/cli/memory.h"
 #include "tools/cli/signals.h"
 
@@ -84,6 +85,7 @@ void tl_cli_init(tl_cli *cli, const tl_command *command, const volatile int *sig
   cli->signal = signal;
   cli->threshold = TL_WARNING;
   cli->diag.user = cli;
+  cli->diag.opened = tl_deps_note;
   tl_fusion_stats_init(&cli->fusions);
   tl_step_record_init(&cli->steps);
   cli->settings.known = tl_cli_knows_pass;
@@ -105,6 +107,8 @@ void tl_cli_release(tl_cli *cli) {
   tl_path_vec_release(&cli->outputs);
   tl_path_vec_release(&cli->inputs);
   tl_path_vec_release(&cli->dims);
+  tl_path_vec_release(&cli->read);
+  tl_map_release(&cli->read_before);
   tl_settings_release(&cli->settings);
   tl_map_release(&cli->said);
   tl_changes_undo(&cli->changes);
@@ -123,6 +127,7 @@ tl_status tl_cli_apply(tl_cli *cli) {
     return TL_OK; /* a signal that comes behind the last name is too late */
   if (*cli->signal)
     return TL_IO;
+  cli->changes.keeps_same = tl_cli_has(cli, TL_OPTION_WRITE_IF_CHANGED);
   tl_signals_hold(true);
   tl_status status = tl_changes_apply(&cli->changes, &cli->diag);
   tl_signals_hold(false);
@@ -144,7 +149,8 @@ tl_status tl_cli_print(tl_cli *cli, tl_buf *text) {
 
 void tl_cli_note(tl_cli *cli, tl_buf *text) {
   tl_progress_hide(&cli->progress);
-  if (text->n && !text->failed && !tl_cli_has(cli, TL_OPTION_QUIET))
+  bool quiet = tl_cli_has(cli, TL_OPTION_QUIET) || tl_cli_has(cli, TL_OPTION_PRINT_INPUTS);
+  if (text->n && !text->failed && !quiet)
     fwrite(text->p, 1, text->n, stderr);
   tl_buf_release(text);
 }
@@ -386,6 +392,12 @@ bool tl_cli_colours_output(const tl_cli *cli) {
   return strcmp(colour, "always") == 0 || (strcmp(colour, "auto") == 0 && isatty(STDOUT_FILENO));
 }
 
+tl_status tl_cli_expand(tl_cli *cli, int argc, char **argv, tl_arguments *out) {
+  choose_verbosity(cli);
+  cli->diag.fn = show_diagnostic;
+  return tl_arguments_read(&cli->diag, argc, argv, out);
+}
+
 tl_status tl_cli_parse(tl_cli *cli, int argc, char **argv) {
   /* --log may stand behind the option that is wrong, so a first round prints nothing. If it reports
    * anything, a second round does the same with the verbosity that the first has found. */
@@ -399,8 +411,10 @@ tl_status tl_cli_parse(tl_cli *cli, int argc, char **argv) {
   bool colour = cli->colour;
   const volatile int *signal = cli->signal;
   const tl_command *command = cli->command;
+  const tl_arguments *given = cli->given;
   tl_cli_release(cli);
   tl_cli_init(cli, command, signal);
+  cli->given = given;
   cli->threshold = threshold;
   cli->colour = colour;
   cli->diag.fn = show_diagnostic;

@@ -9,6 +9,7 @@
 #include "support/changes.h"
 #include "support/map.h"
 #include "support/vec.h"
+#include "tools/cli/response.h"
 #include "tools/cli/progress.h"
 
 TL_VEC(tl_path_vec, const char *);
@@ -29,6 +30,10 @@ typedef struct tl_cli {
   tl_path_vec outputs;        /* every -o, in order; strings in the settings' arena */
   tl_path_vec inputs;         /* every --input */
   tl_path_vec dims;           /* every --dim */
+  const tl_arguments *given;  /* borrowed; the whole command line; NULL: not known */
+  tl_path_vec read;           /* every file that was read, in order (deps.h) */
+  tl_map read_before;         /* those, by hash */
+  bool read_lost;             /* memory ran out for one of them */
   bool differs;               /* a comparison was made, and failed */
   const volatile int *signal; /* number of the signal that asks us to stop, 0: none */
   tl_severity threshold;      /* least severity printed */
@@ -60,6 +65,9 @@ const tl_command *tl_commands(size_t *n);
 /* Returns the command of a name, NULL if there is none. */
 const tl_command *tl_command_find(const char *name);
 
+/* Puts response files into a command line. Reports what tl_arguments_read reports, and leaves *cli
+ * as tl_cli_init does for no command. */
+tl_status tl_cli_expand(tl_cli *cli, int argc, char **argv, tl_arguments *out) TL_NODISCARD;
 /* Parses the arguments behind the command's name. Reports every mistake; the status is that of
  * the first. */
 tl_status tl_cli_parse(tl_cli *cli, int argc, char **argv) TL_NODISCARD;

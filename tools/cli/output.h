@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans and writes the output files of a command: names, formats, the Makefile rule. */
+/* Plans and writes the output files of a command: names and formats. */
 #ifndef TL_TOOLS_CLI_OUTPUT_H
 #define TL_TOOLS_CLI_OUTPUT_H
 
@@ -39,7 +39,5 @@ bool tl_output_is_input(const tl_cli *cli, const tl_module *m, const struct stat
 tl_status tl_output_check_fusions(tl_cli *cli, const tl_module *m) TL_NODISCARD;
 /* Writes one output into the journal of the command (tl_cli_apply). */
 tl_status tl_output_write(tl_cli *cli, tl_module *m, tl_output *o) TL_NODISCARD;
-/* Writes the rule that --depfile asks for, if it does. */
-tl_status tl_output_depfile(tl_cli *cli, const tl_module *m, const tl_output_vec *v) TL_NODISCARD;
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Implements tailor convert: reads a model and writes AIR, ONNX, textual IR or dumps. */
 #include "frontend/config/run_config.h"
+#include "tools/cli/deps.h"
 #include "tools/convert/conversion.h"
 #include "tools/convert/init_graph.h"
 #include "tools/convert/variants.h"
@@ -12,10 +13,13 @@ static tl_status check_arguments(tl_cli *cli) {
   if (!cli->word)
     return tl_fail_code(&cli->diag, TL_INVALID_ARGUMENT, "E10004", TL_NOWHERE,
                         "no input model is named\vtailor convert MODEL -o OUTPUT");
+  bool lists = tl_cli_has(cli, TL_OPTION_PRINT_INPUTS);
+  if (lists && cli->outputs.n == 0 && !tl_path_vec_push(&cli->outputs, "-"))
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
   if (cli->outputs.n == 0)
     return tl_fail_code(&cli->diag, TL_INVALID_ARGUMENT, "E10004", TL_NOWHERE,
                         "no output is named\vadd -o OUTPUT, for example -o model.air");
-  return TL_OK;
+  return tl_deps_check(cli);
 }
 
 /* Refuses sources and reports that a second reading of the model makes impossible. */
@@ -60,7 +64,7 @@ static tl_status transform(tl_cli *cli, tl_conversion *c) {
   TL_TRY(tl_step_files_write(cli, c->m));
   TL_TRY(tl_init_graph_write(cli, c->m, &c->outputs));
   TL_TRY(tl_watch_end(cli));
-  return tl_output_depfile(cli, c->m, &c->outputs);
+  return tl_deps_write(cli, &c->outputs);
 }
 
 /* Converts one model. The summary is made before the files appear, and is shown only once they

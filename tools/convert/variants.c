@@ -10,6 +10,7 @@
 #include "frontend/config/accelerate.h"
 #include "passes/train/step/variants.h"
 #include "support/json_writer.h"
+#include "tools/cli/deps.h"
 #include "tools/convert/conversion.h"
 #include "tools/convert/init_graph.h"
 #include "tools/convert/switch_plan.h"
@@ -295,8 +296,7 @@ static tl_status write_depfile(variants *v) {
   }
   for (uint32_t i = 0; i < v->inits.n && ok; i++)
     ok = tl_output_vec_push(&all, v->inits.at[i]);
-  tl_status status = ok ? tl_output_depfile(v->cli, v->sides[LOW].m, &all)
-                        : tl_fail_memory(&v->cli->diag, TL_NOWHERE);
+  tl_status status = ok ? tl_deps_write(v->cli, &all) : tl_fail_memory(&v->cli->diag, TL_NOWHERE);
   tl_output_vec_release(&all);
   return status;
 }
