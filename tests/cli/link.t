@@ -23,6 +23,9 @@ $ tailor convert --train-model train.onnx --optim-model optim.onnx -o step.onnx 
 >  train.onnx \
 >  optim.onnx
 $ tailor convert --train-model train.onnx --optim-model optim.onnx -o step.air --verify-each -q
+# what was written is compared with both together
+$ tailor convert --train-model train.onnx --optim-model optim.onnx -o step.air --verify -q | sed -n '1p; /differs/p'
+> step.air against train.onnx
 $ tailor simulate-ranks --train-model train.tir --optim-model optim.tir -n 2 --steps 2 | tail -n 2
 > states are the same bits on all ranks
 > initial values of 2 states: those of rank 0 on all ranks

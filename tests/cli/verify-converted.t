@@ -1,9 +1,11 @@
 # convert --verify: what was written is read back and compared with the model.
 $ printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%a = Abs(%%x)\n  %%b = Exp(%%a)\n  %%y = Add(%%b, %%x)\n}\n' >m.tir
 $ tailor convert m.tir -o m.air -o m.onnx --verify --summary=none | grep -v tolerance
+> m.air against m.tir
 > 1 of 1 inputs are random (seed 0)
 > equal   "y": 0 of 6 elements differ, max abs 0, max rel 0, cosine 1
 > 1 tensors have the same name, 0 of them differ
+> m.onnx against m.tir
 > 1 of 1 inputs are random (seed 0)
 > equal   "y": 0 of 6 elements differ, max abs 0, max rel 0, cosine 1
 > 3 tensors have the same name, 0 of them differ

@@ -110,6 +110,7 @@ static tl_status keep_own(tl_evaluation *e, const tl_module *m, tl_options *o) {
 tl_status tl_evaluation_load_other(tl_evaluation *e, const char *path, tl_module **out) {
   tl_session s = e->cli->session;
   tl_options options = s.settings->options;
+  s.optimizer = NULL; /* it belongs to the first model */
   TL_TRY(tl_session_load(&s, path, out));
   s.options = &options;
   tl_status status = keep_own(e, *out, &options);

@@ -259,11 +259,20 @@ static tl_status check_words(tl_cli *cli) {
 
 /* ---- after convert --------------------------------------------------------------------------- */
 
+/* Says which files are compared: there may be several. */
+static tl_status announce(tl_cli *cli, const tl_output *o) {
+  tl_buf line;
+  tl_buf_init(&line);
+  tl_buf_printf(&line, "%s against %s\n", o->path, cli->word ? cli->word : "the model");
+  return tl_cli_print(cli, &line);
+}
+
 /* Compares one file with the model that it was made of. */
 static tl_status verify_output(tl_cli *cli, const tl_tolerance *t, const tl_output *o) {
   tl_evaluation e;
   tl_module *m;
   cli->word2 = o->path;
+  TL_TRY(announce(cli, o));
   tl_status status = tl_evaluation_init(&e, cli);
   if (status == TL_OK)
     status = tl_evaluation_load(&e, cli->word, &m);
