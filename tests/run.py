@@ -350,6 +350,11 @@ class Tests:
         return counted([PYTHON, 'tests/air/verify_corpus.py', '--tailor', self.tool('gcc'),
                         '--every', '3'])
 
+    def air_attributes(self):
+        """attributes in AIR are declared by prototypes or documented (every 25th model)"""
+        return counted([PYTHON, 'tests/air/attributes.py', '--tailor', self.tool('gcc'),
+                        '--every', '1' if self.args.full else '25'])
+
     def air_text(self):
         """GE's text dumps: those of models read as their AIR files (every 29th), wrong ones refused
         with the line, sanitized"""

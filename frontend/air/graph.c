@@ -118,6 +118,33 @@ static int by_index(const void *p, const void *q) {
   return (a > b) - (a < b);
 }
 
+static int by_place(const void *p, const void *q) {
+  const tl_air_op *a = *(tl_air_op *const *)p;
+  const tl_air_op *b = *(tl_air_op *const *)q;
+  return (a > b) - (a < b);
+}
+
+/* atc takes the indexes of inputs if they are 0, 1 ..., and else numbers inputs in the order of the
+ * file. */
+static void order_inputs(tl_air_reader *r, tl_air_op **data, uint32_t n) {
+  bool any = false;
+  bool dense = true;
+  qsort(data, n, sizeof *data, by_index);
+  for (uint32_t i = 0; i < n; i++) {
+    any = any || data[i]->index >= 0;
+    dense = dense && data[i]->index == (int64_t)i;
+  }
+  if (dense)
+    return;
+  qsort(data, n, sizeof *data, by_place);
+  if (any)
+    tl_warn(
+        r->d, TL_AT_FILE(r->path),
+        "the indexes of the %u inputs are not 0 to %u, so they count for nothing: the inputs are "
+        "taken in the order of the file, as atc does",
+        n, n - 1);
+}
+
 static tl_status input_type(tl_air_reader *r, tl_air_op *op, tl_type_id *out) {
   TL_TRY(tl_air_split(r, op->body));
   const tl_span_vec *descs = r->inputs.n ? &r->inputs : &r->outputs; /* atc reads the input's */
@@ -198,7 +225,10 @@ static tl_status add_inputs(tl_air_reader *r, tl_graph_id g) {
       TL_TRY(read_index(r, &r->ops.at[i], owner != TL_NO_NODE));
       data[n++] = &r->ops.at[i];
     }
-  qsort(data, n, sizeof *data, by_index);
+  if (owner)
+    qsort(data, n, sizeof *data, by_index);
+  else
+    order_inputs(r, data, n);
   for (uint32_t i = 0; i < n; i++)
     TL_TRY(owner ? add_body_input(r, g, data[i]) : add_input(r, g, data[i]));
   if (!owner)

@@ -121,6 +121,16 @@ tl_sv tl_air_recorded(const tl_module *m, const char *key) {
 
 /* ---- driver ---------------------------------------------------------------------------------- */
 
+/* Such a file can be written by others, read and repaired here, but GE does not open it. */
+static void warn_of_size(const tl_air_reader *r) {
+  if (r->form == TL_AIR_BINARY && tl_proto_left(&r->model) > INT32_MAX)
+    tl_warn(
+        r->d, TL_AT_FILE(r->path),
+        "the file has %llu bytes, and GE reads at most %d\vconvert it to AIR again: large weights "
+        "then lie in files beside it",
+        (unsigned long long)tl_proto_left(&r->model), INT32_MAX);
+}
+
 /* Says what a dump leaves out. */
 static void warn_of_dump(const tl_air_reader *r) {
   if (r->n_empty)
@@ -138,6 +148,7 @@ static void warn_of_dump(const tl_air_reader *r) {
 static tl_status import_model(tl_air_reader *r) {
   if (r->form != TL_AIR_BINARY)
     TL_TRY(tl_air_from_text(r));
+  warn_of_size(r);
   TL_TRY(list_graphs(r));
   TL_TRY(tl_air_graphs(r));
   TL_TRY(read_states(r));

@@ -7,7 +7,7 @@
 
 #include "passes/edit/pass.h"
 
-/* Metadata key that marks an inserted cast; also the name of the attribute in AIR. */
+/* Metadata key that marks an inserted cast. */
 #define TL_CAST_INSERTED "inserted"
 
 /* Makes v available as dtype `to` in front of node `before`, which may be a RETURN. The result is a

@@ -33,7 +33,6 @@ typedef struct lowering {
   tl_unmapped_vec custom; /* ops of the user's package */
   tl_pinned pinned;
   tl_symbol original_type;
-  tl_symbol inserted;
   tl_symbol *type_names; /* [tl_n_op_rows] "ai.onnx::13::Add", 0: not made yet */
 } lowering;
 
@@ -261,8 +260,6 @@ static bool plan(lowering *l, const tl_npu_form *f, attr_vec *attrs, uint32_t *k
     l->operands.n--;
   if (!takes_dtypes(l, f, *keep) || !indices_fit(l, f->npu))
     return false;
-  if (tl_cast_is_inserted(l->m, l->x.node) && !attr_vec_push(attrs, tl_attr_int(l->inserted, 1)))
-    l->x.failed = true;
   tl_symbol type = original_type(l, tl_node_get(l->m, l->x.node)->op);
   if (type == TL_NO_SYMBOL || !attr_vec_push(attrs, tl_attr_string(l->original_type, type)))
     l->x.failed = true;
@@ -399,8 +396,7 @@ static tl_status lower_module(lowering *l) {
     status = tl_pinned_find(l->pass, l->m, &l->pinned);
   l->type_names = tl_arena_calloc(l->pass->scratch, tl_n_op_rows, sizeof *l->type_names);
   l->original_type = tl_module_intern(l->m, TL_SV("original_type"));
-  l->inserted = tl_module_intern(l->m, TL_SV(TL_CAST_INSERTED));
-  if (!l->type_names || l->original_type == TL_NO_SYMBOL || l->inserted == TL_NO_SYMBOL)
+  if (!l->type_names || l->original_type == TL_NO_SYMBOL)
     status = tl_no_memory(l->m);
   for (uint32_t i = 0; i < l->m->graphs.n && status == TL_OK; i++)
     if (!l->m->graphs.at[i]->erased)

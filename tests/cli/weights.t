@@ -60,4 +60,21 @@ $ tailor convert in/m.tir -o two/m.air --external-weight=2 --summary=none -O0; s
 $ tailor convert in/m.tir -o - --external-weight=1 --summary=none | wc -c
 > 0
 ! -: error: external weights need an output file, not standard output
+# FileConstant names its file from the folder where atc runs: the summary's line runs it there. A
+# stand-in for atc says which of the files that the model names it can open.
+$ mkdir bin 'a b'; printf '#!/bin/sh\nfor o; do case $o in --model=*) m=${o#*=};; --insert_op_conf=*) cat "${o#*=}";; esac; done\nfor w in $(grep -ao "weight/[a-z0-9_]*" "$m" | sort -u); do test -f "$w" && echo opens || echo lacks "$w"; done\n' >bin/atc; chmod +x bin/atc
+$ tailor convert in/m.tir -o 'a b/m.air' --external-weight=2 -O0 2>&1 | tail -1 | tee line; PATH=$PWD/bin:$PATH sh line
+>   (cd 'a b' && atc --framework=1 --model=m.air --output=m --soc_version=Ascend910B1 --precision_mode=must_keep_origin_dtype)
+> opens
+$ tailor convert in/m.tir -o m.air --external-weight=1 -O0 2>&1 | tail -1 | tee line; PATH=$PWD/bin:$PATH sh line
+>   atc --framework=1 --model=m.air --output=m --soc_version=Ascend910B1 --precision_mode=must_keep_origin_dtype
+> opens
+> opens
+# without FileConstant nodes the model may be named from anywhere
+$ tailor convert in/m.tir -o 'a b/n.air' -O0 2>&1 | tail -1
+>   atc --framework=1 --model='a b/n.air' --output='a b/n' --soc_version=Ascend910B1 --precision_mode=must_keep_origin_dtype
+# files that options name are found from there too
+$ head -c 2400 /dev/zero >in/w.bin; printf 'graph @g(%%x: f32[1,3,4,4]) -> (%%y) {\n  const %%w: f32[600] = file("in/w.bin", 0, 2400)\n  %%r = Relu(%%x)\n  %%s = ReduceSum(%%w)\n  %%y = Add(%%r, %%s)\n}\n' >i.tir; printf 'aipp_op {\n  aipp_mode: static\n  input_format: RGB888_U8\n  src_image_size_w: 4\n  src_image_size_h: 4\n}\n' >p.cfg; tailor convert i.tir -o 'a b/i.air' --external-weight=2 --insert-op-conf=p.cfg -O0 2>&1 | tail -1 | tee line; PATH=$PWD/bin:$PATH sh line | head -1; rm -r bin 'a b' m.air weight line i.tir p.cfg
+>   (cd 'a b' && atc --framework=1 --model=i.air --output=i --soc_version=Ascend910B1 --precision_mode=must_keep_origin_dtype --insert_op_conf="$OLDPWD"/p.cfg)
+> aipp_op {
 $ rm -r one two again late full in; ls -A

@@ -7,6 +7,7 @@
 #include "passes/train/step/state.h"
 #include "support/json_writer.h"
 #include "support/measure.h"
+#include "tools/convert/atc_line.h"
 #include "tools/convert/device_memory.h"
 
 tl_weights tl_count_weights(const tl_module *m) {
@@ -97,70 +98,6 @@ static void add_device(const tl_cli *cli, const tl_module *m, const tl_summary *
   tl_buf_add_z(out, t->n_unsized ? " in all " : " in all; ");
   tl_device_memory_fit(cli, m, t, out);
   tl_buf_add_char(out, '\n');
-}
-
-/* Adds text as one word of a shell command. */
-static void add_shell_word(tl_buf *out, const char *text) {
-  if (*text && text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                 "_-+=./,:@%")] == '\0') {
-    tl_buf_add_z(out, text);
-    return;
-  }
-  tl_buf_add_char(out, '\'');
-  for (const char *c = text; *c; c++) {
-    if (*c == '\'')
-      tl_buf_add_z(out, "'\\''");
-    else
-      tl_buf_add_char(out, *c);
-  }
-  tl_buf_add_char(out, '\'');
-}
-
-/* Adds " --name=value" in atc's spelling. */
-static void add_atc_option(tl_buf *out, const char *name, const char *value) {
-  tl_buf_add_z(out, " --");
-  for (const char *c = name; *c; c++)
-    tl_buf_add_char(out, *c == '-' ? '_' : *c);
-  tl_buf_add_char(out, '=');
-  add_shell_word(out, value);
-}
-
-/* Returns the value with which atc has to see a given option again; NULL if it need not. */
-static const char *atc_value(const tl_cli *cli, tl_option_id id) {
-  const tl_option_row *row = tl_option_row_get(id);
-  const char *value = cli->settings.value[id];
-  const char *key = tl_option_shared_key(id);
-  bool shared = key || row->fate == TL_FATE_CARRY || row->fate == TL_FATE_WARN;
-  if (!shared || row->group >= TL_OPTIONS_TRAIN /* atc knows no run configuration */ ||
-      id == TL_OPTION_SOC_VERSION /* said already */)
-    return NULL;
-  if (id == TL_OPTION_OUTPUT_TYPE && strchr(value, ':'))
-    return NULL; /* of single outputs: needs --out-nodes, which means nothing for AIR */
-  if (id == TL_OPTION_OO_LEVEL) /* atc knows two levels */
-    return cli->settings.fusion.functional_only ? "O1" : "O3";
-  return value;
-}
-
-/* Adds the atc call that compiles the AIR file. Precision is decided already, so the call tells atc
- * to keep the dtypes; atc would decide again by default. */
-static void add_atc_call(tl_cli *cli, const char *path, tl_buf *out) {
-  const char *soc = cli->settings.options.soc_version;
-  tl_sv stem = tl_sv_from(path);
-  if (tl_sv_ends_with(stem, ".air"))
-    stem.n -= 4;
-  char *name = tl_arena_copy(&cli->settings.arena, stem.p, stem.n);
-  tl_buf_add_z(out, "atc --framework=1");
-  add_atc_option(out, "model", path);
-  add_atc_option(out, "output", name ? name : path);
-  add_atc_option(out, "soc_version", soc ? soc : "Ascend910B1");
-  add_atc_option(out, "precision_mode", "must_keep_origin_dtype");
-  if (cli->settings.options.memory_order && !tl_cli_has(cli, TL_OPTION_TOPO_SORTING_MODE))
-    add_atc_option(out, "topo_sorting_mode", "3"); /* else atc makes another order */
-  for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
-    const char *value = cli->settings.value[i] ? atc_value(cli, (tl_option_id)i) : NULL;
-    if (value)
-      add_atc_option(out, tl_option_row_get((tl_option_id)i)->name, value);
-  }
 }
 
 /* Returns the first AIR file among the outputs, or NULL. */
@@ -258,7 +195,7 @@ static void add_precision(const tl_cli *cli, const tl_module *m, tl_buf *out) {
 
 bool tl_is_audit(const tl_carried_option *o) { return tl_sv_starts_with(o->key, "tailor.run."); }
 
-void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const tl_output_vec *v,
+void tl_summary_text(tl_cli *cli, tl_module *m, const tl_summary *s, const tl_output_vec *v,
                      tl_buf *out) {
   const tl_options *o = &cli->settings.options;
   tl_buf_printf(out, "%s", cli->word);
@@ -307,7 +244,7 @@ void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const
     return;
   }
   tl_buf_add_z(out, "go on with:\n  ");
-  add_atc_call(cli, air, out);
+  tl_atc_line(cli, m, air, out);
   tl_buf_add_char(out, '\n');
   if (cli->settings.options.n_profiles && !cli->settings.options.profiles[0].bound)
     tl_buf_add_z(out, "  (atc up to CANN 8.1 refuses profiles for AIR; 8.5 takes them)\n");
@@ -390,7 +327,7 @@ static void json_carried(tl_json_writer *w, const tl_options *o) {
   }
 }
 
-void tl_summary_json(tl_cli *cli, const tl_module *m, const tl_summary *s, const tl_output_vec *v,
+void tl_summary_json(tl_cli *cli, tl_module *m, const tl_summary *s, const tl_output_vec *v,
                      tl_buf *out) {
   tl_json_writer writer = tl_json_to(out), *w = &writer;
   tl_put_object(w);
@@ -436,7 +373,7 @@ void tl_summary_json(tl_cli *cli, const tl_module *m, const tl_summary *s, const
   if (air && !m->chip_fit.unmapped) {
     tl_buf call;
     tl_buf_init(&call);
-    add_atc_call(cli, air, &call);
+    tl_atc_line(cli, m, air, &call);
     tl_member_sv(w, "next", tl_buf_view(&call));
     tl_buf_release(&call);
   }

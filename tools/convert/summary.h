@@ -37,10 +37,10 @@ typedef struct tl_summary {
 tl_weights tl_count_weights(const tl_module *m);
 
 /* Adds the summary for people. m: in its last form. v: what was written. */
-void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const tl_output_vec *v,
+void tl_summary_text(tl_cli *cli, tl_module *m, const tl_summary *s, const tl_output_vec *v,
                      tl_buf *out);
 /* Adds the same facts as one JSON object. */
-void tl_summary_json(tl_cli *cli, const tl_module *m, const tl_summary *s, const tl_output_vec *v,
+void tl_summary_json(tl_cli *cli, tl_module *m, const tl_summary *s, const tl_output_vec *v,
                      tl_buf *out);
 
 /* Returns true for an option that is recorded for the user only; no tool acts on it. */
