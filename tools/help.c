@@ -2,6 +2,7 @@
 /* Writes help and the version from the tables. */
 #include "frontend/onnx/load.h"
 #include "ir/op.h"
+#include "source_key.h"
 #include "tools/cli/cli.h"
 
 /* Columns of the text: its width, where help starts, and where names start. */
@@ -159,6 +160,10 @@ void tl_print_version(tl_buf *out) {
 #endif
   tl_buf_printf(out, "compiler: %s\n", TL_COMPILER);
   tl_buf_add_z(out, "licence: Apache-2.0\n");
+}
+
+void tl_print_version_key(tl_buf *out) {
+  tl_buf_printf(out, "tailor-%s-%s\n", TL_VERSION, TL_SOURCE_KEY);
 }
 
 tl_status tl_command_help(tl_cli *cli) {

@@ -222,6 +222,8 @@ static bool answer(tl_cli *cli, tl_status *status) {
     tl_help_overview(&out);
   else if (tl_cli_has(cli, TL_OPTION_VERSION))
     tl_print_version(&out);
+  else if (tl_cli_has(cli, TL_OPTION_VERSION_KEY))
+    tl_print_version_key(&out);
   else
     return false;
   *status = tl_cli_print(cli, &out);
@@ -298,6 +300,7 @@ int main(int argc, char **argv) {
     status = TL_NO_MEMORY;
   if (status != TL_OK || !cli.applied) /* files that have their names are no failure */
     status = tl_diag_close(&cli.diag, status, 0);
+  tl_messages_end(&cli.messages);
   int code = exit_code(&cli, status);
   tl_cli_release(&cli);
   tl_arguments_release(&given);

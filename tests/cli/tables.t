@@ -83,6 +83,7 @@ $ bash complete convert --soc_version Ascend310P3; bash complete opt --passes de
 > SoftmaxV2
 > SoftmaxV2WithDropOutDoMaskV3D
 > MatMulV2
+> MatMulV3
 $ touch file.onnx; bash complete explain --print-after file; bash complete run --npu file
 > file.onnx
 > file.onnx

@@ -10,66 +10,18 @@
 #include <unistd.h>
 
 #include "frontend/config/run_config.h"
-#include "support/hash.h"
 #include "tools/cli/deps.h"
 #include "tools/cli/memory.h"
 #include "tools/cli/signals.h"
-
-/* Colours the severity word of a formatted message; the place before it contains no ": ". */
-static void add_coloured(tl_buf *out, tl_sv text, tl_severity severity) {
-  static const char *const words[] = {"note: ", "warning: ", "error: "};
-  static const char *const colours[] = {"\033[36m", "\033[35m", "\033[31m"};
-  const char *at = memmem(text.p, text.n, words[severity], strlen(words[severity]));
-  size_t before = at ? (size_t)(at - text.p) : text.n;
-  size_t word = at ? strlen(words[severity]) - 1 : 0;
-  tl_buf_add(out, text.p, before);
-  tl_buf_add_z(out, colours[severity]);
-  tl_buf_add(out, text.p + before, word);
-  tl_buf_add_z(out, "\033[0m");
-  tl_buf_add(out, text.p + before + word, text.n - before - word);
-}
-
-/* Returns true for a warning that was printed before. A pass that runs once for each output or
- * variant would repeat it. The set has hashes of 64 bits: a collision, which is improbable, would
- * hide a warning. */
-static bool was_said(tl_cli *cli, tl_severity severity, tl_sv text) {
-  uint64_t key = tl_hash_bytes(text.p, text.n, 0);
-  if (severity != TL_WARNING || tl_map_find(&cli->said, key, NULL))
-    return severity == TL_WARNING;
-  bool kept = tl_map_set(&cli->said, key, 1);
-  (void)kept; /* without memory it may be said twice */
-  return false;
-}
-
-/* Prints lack of memory once, without allocating. */
-static void say_no_memory(tl_cli *cli, const tl_diagnostic *d) {
-  bool told = d->where.file && strcmp(d->message, "out of memory") == 0;
-  if (!cli->memory_said)
-    fprintf(stderr, "%s: error: out of memory\n", told ? d->where.file : "tailor");
-  cli->memory_said = true;
-}
 
 /* Prints a diagnostic. After a signal nothing is printed, because everything that fails then fails
  * because of it. */
 static void show_diagnostic(void *user, const tl_diagnostic *d) {
   tl_cli *cli = user;
-  if (d->severity < cli->threshold || *cli->signal)
+  if (d->severity < cli->messages.threshold || *cli->signal)
     return; /* after a signal everything that failed failed because of it */
-  tl_buf plain;
-  tl_buf coloured;
-  tl_buf_init(&plain);
-  tl_buf_init(&coloured);
-  tl_diag_format(&plain, d);
-  if (cli->colour)
-    add_coloured(&coloured, tl_buf_view(&plain), d->severity);
-  const tl_buf *text = cli->colour ? &coloured : &plain;
   tl_progress_hide(&cli->progress);
-  if (tl_memory_failed()) /* what is said without memory may not be so */
-    say_no_memory(cli, d);
-  else if (!was_said(cli, d->severity, tl_buf_view(&plain)))
-    fwrite(text->p, 1, text->n, stderr);
-  tl_buf_release(&coloured);
-  tl_buf_release(&plain);
+  tl_messages_add(&cli->messages, d);
 }
 
 /* Returns true for commands that take a run configuration; they take the model's own, too. */
@@ -83,7 +35,7 @@ void tl_cli_init(tl_cli *cli, const tl_command *command, const volatile int *sig
   tl_settings_init(&cli->settings);
   cli->command = command;
   cli->signal = signal;
-  cli->threshold = TL_WARNING;
+  tl_messages_init(&cli->messages);
   cli->diag.user = cli;
   cli->diag.opened = tl_deps_note;
   tl_fusion_stats_init(&cli->fusions);
@@ -110,7 +62,7 @@ void tl_cli_release(tl_cli *cli) {
   tl_path_vec_release(&cli->read);
   tl_map_release(&cli->read_before);
   tl_settings_release(&cli->settings);
-  tl_map_release(&cli->said);
+  tl_messages_release(&cli->messages);
   tl_changes_undo(&cli->changes);
 }
 
@@ -149,7 +101,8 @@ tl_status tl_cli_print(tl_cli *cli, tl_buf *text) {
 
 void tl_cli_note(tl_cli *cli, tl_buf *text) {
   tl_progress_hide(&cli->progress);
-  bool quiet = tl_cli_has(cli, TL_OPTION_QUIET) || tl_cli_has(cli, TL_OPTION_PRINT_INPUTS);
+  bool quiet = tl_cli_has(cli, TL_OPTION_QUIET) || tl_cli_has(cli, TL_OPTION_PRINT_INPUTS) ||
+               (cli->messages.form != TL_MESSAGES_TEXT && !tl_cli_has(cli, TL_OPTION_SUMMARY));
   if (text->n && !text->failed && !quiet)
     fwrite(text->p, 1, text->n, stderr);
   tl_buf_release(text);
@@ -374,17 +327,22 @@ static tl_status check_words(tl_cli *cli) {
   return TL_OK;
 }
 
-/* Sets the least severity that is printed, and whether messages are coloured. */
-static void choose_verbosity(tl_cli *cli) {
+/* Sets which messages are printed, and how. */
+static void choose_messages(tl_cli *cli) {
   const char *log = tl_cli_get(cli, TL_OPTION_LOG);
-  cli->threshold = TL_WARNING;
+  const char *form = tl_cli_get(cli, TL_OPTION_DIAGNOSTICS);
+  tl_messages *m = &cli->messages;
+  m->form = strcmp(form, "json") == 0    ? TL_MESSAGES_JSON
+            : strcmp(form, "sarif") == 0 ? TL_MESSAGES_SARIF
+                                         : TL_MESSAGES_TEXT;
+  m->threshold = TL_WARNING;
   if (strcmp(log, "info") == 0 || strcmp(log, "debug") == 0)
-    cli->threshold = TL_NOTE;
+    m->threshold = TL_NOTE;
   if (strcmp(log, "error") == 0 || tl_cli_has(cli, TL_OPTION_QUIET))
-    cli->threshold = TL_ERROR;
+    m->threshold = TL_ERROR;
   const char *colour = tl_cli_get(cli, TL_OPTION_COLOR);
-  cli->colour = strcmp(colour, "always") == 0 ||
-                (strcmp(colour, "auto") == 0 && isatty(STDERR_FILENO));
+  m->colour = strcmp(colour, "always") == 0 ||
+              (strcmp(colour, "auto") == 0 && isatty(STDERR_FILENO));
 }
 
 bool tl_cli_colours_output(const tl_cli *cli) {
@@ -393,7 +351,7 @@ bool tl_cli_colours_output(const tl_cli *cli) {
 }
 
 tl_status tl_cli_expand(tl_cli *cli, int argc, char **argv, tl_arguments *out) {
-  choose_verbosity(cli);
+  choose_messages(cli);
   cli->diag.fn = show_diagnostic;
   return tl_arguments_read(&cli->diag, argc, argv, out);
 }
@@ -402,21 +360,21 @@ tl_status tl_cli_parse(tl_cli *cli, int argc, char **argv) {
   /* --log may stand behind the option that is wrong, so a first round prints nothing. If it reports
    * anything, a second round does the same with the verbosity that the first has found. */
   if (parse_all(cli, argc, argv) == TL_OK && cli->diag.warnings == 0) {
-    choose_verbosity(cli);
+    choose_messages(cli);
     cli->diag.fn = show_diagnostic;
     return check_words(cli);
   }
-  choose_verbosity(cli);
-  tl_severity threshold = cli->threshold;
-  bool colour = cli->colour;
+  choose_messages(cli);
+  tl_messages messages = cli->messages;
   const volatile int *signal = cli->signal;
   const tl_command *command = cli->command;
   const tl_arguments *given = cli->given;
   tl_cli_release(cli);
   tl_cli_init(cli, command, signal);
   cli->given = given;
-  cli->threshold = threshold;
-  cli->colour = colour;
+  cli->messages.form = messages.form;
+  cli->messages.threshold = messages.threshold;
+  cli->messages.colour = messages.colour;
   cli->diag.fn = show_diagnostic;
   TL_TRY(parse_all(cli, argc, argv));
   return check_words(cli);

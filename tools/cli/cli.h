@@ -10,6 +10,7 @@
 #include "support/map.h"
 #include "support/vec.h"
 #include "tools/cli/response.h"
+#include "tools/cli/messages.h"
 #include "tools/cli/progress.h"
 
 TL_VEC(tl_path_vec, const char *);
@@ -27,22 +28,19 @@ typedef struct tl_cli {
   const char *word2;         /* the second one, of commands that take two */
   char *const *arguments;    /* all behind the name of the command, as they were given */
   int n_arguments;
-  tl_path_vec outputs;        /* every -o, in order; strings in the settings' arena */
-  tl_path_vec inputs;         /* every --input */
-  tl_path_vec dims;           /* every --dim */
-  const tl_arguments *given;  /* borrowed; the whole command line; NULL: not known */
-  tl_path_vec read;           /* every file that was read, in order (deps.h) */
-  tl_map read_before;         /* those, by hash */
-  bool read_lost;             /* memory ran out for one of them */
-  bool differs;               /* a comparison was made, and failed */
-  const volatile int *signal; /* number of the signal that asks us to stop, 0: none */
-  tl_severity threshold;      /* least severity printed */
-  bool colour;
+  tl_path_vec outputs;          /* every -o, in order; strings in the settings' arena */
+  tl_path_vec inputs;           /* every --input */
+  tl_path_vec dims;             /* every --dim */
+  const tl_arguments *given;    /* borrowed; the whole command line; NULL: not known */
+  tl_path_vec read;             /* every file that was read, in order (deps.h) */
+  tl_map read_before;           /* those, by hash */
+  bool read_lost;               /* memory ran out for one of them */
+  bool differs;                 /* a comparison was made, and failed */
+  const volatile int *signal;   /* number of the signal that asks us to stop, 0: none */
+  tl_messages messages;         /* how they are printed */
   tl_changes changes;           /* files that are complete and appear when they are applied */
   bool applied;                 /* they have: the command is done, whatever fails behind it */
-  bool memory_said;             /* that it ran out */
   tl_progress progress;         /* what a long command is doing, for terminals */
-  tl_map said;                  /* warnings that were printed, by hash */
   tl_fusion_stats fusions;      /* what fusion passes did, if somebody wants to know */
   tl_step_record steps;         /* timelines of a training step, if somebody wants to know */
   struct tl_watch *watch;       /* of the command (tools/watch); NULL: passes are not shown */
@@ -136,6 +134,8 @@ void tl_help_overview(tl_buf *out);
 /* Adds help on a command: the options used most, or with `all` every one, by group. */
 void tl_help_command(tl_buf *out, const tl_command *command, bool all);
 void tl_print_version(tl_buf *out);
+/* Adds a short text that changes whenever the bytes of an output could. */
+void tl_print_version_key(tl_buf *out);
 void tl_document_options(tl_buf *out);
 void tl_document_passes(tl_buf *out);
 void tl_document_ops(tl_buf *out);

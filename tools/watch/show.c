@@ -55,14 +55,15 @@ static tl_status print_module(tl_show *s, const tl_module *m, const char *when, 
 
 /* Adds two lines that say which texts are compared. */
 static void add_title(const tl_show *s, const char *pass, tl_buf *out) {
-  const char *on = s->cli->colour ? "\033[1m" : "", *off = s->cli->colour ? "\033[0m" : "";
+  const char *on = s->cli->messages.colour ? "\033[1m" : "",
+             *off = s->cli->messages.colour ? "\033[0m" : "";
   tl_buf_printf(out, "%s--- before %s%s\n%s+++ after %s%s\n", on, pass, off, on, pass, off);
 }
 
 /* Prints what a pass changed, of which `now` is the text afterwards. Rewrites that the text does
  * not show, of metadata and of the contents of large constants, are said to have been. */
 static tl_status print_change(tl_show *s, const tl_pass_event *e, const tl_buf *now) {
-  const tl_text_diff_options o = {.context = CONTEXT, .colour = s->cli->colour};
+  const tl_text_diff_options o = {.context = CONTEXT, .colour = s->cli->messages.colour};
   const char *pass = e->row->name;
   tl_status status = TL_OK;
   tl_buf text;
