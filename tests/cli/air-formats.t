@@ -22,13 +22,6 @@ $ tailor info device.txt | head -2
 > model    device.txt
 > form     npu
 $ tailor convert device.txt -o y.air -q; tailor diff device.txt y.air
-> diff device.txt y.air
-> --- device.txt
-> +++ y.air
-> @@ changed npu::Conv2D "conv": attributes @@
-> -%conv = npu::Conv2D(%x, %w) @conv {strides=[1, 1, 1, 1], pads=[0, 0, 0, 0], data_format="NCHW"} : f32[1,2,4,4]
-> +%conv = npu::Conv2D(%x, %w) @conv {data_format="NCHW", dilations=[1, 1, 1, 1], groups=1, offset_x=0, pads=[0, 0, 0, 0], strides=[1, 1, 1, 1]} : f32[1,2,4,4]
-? 5
 # a dump that does not say of which order the filter is, and one that contradicts itself
 $ sed 's/s: "NCHW"/s: "NHWC"/; s/layout: "NCHW"/layout: "NHWC"/g; s/HWCN/ND/' hwcn.txt >unsaid.txt; tailor run unsaid.txt
 ! unsaid.txt: error: node conv: the desc of the filter does not say its format, which with data_format NHWC may be any

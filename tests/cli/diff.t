@@ -199,4 +199,10 @@ $ echo junk >junk.onnx; tailor diff a.tir junk.onnx
 ! junk.onnx: error: malformed ModelProto (at byte 2)
 !   hint: the file is damaged, truncated, or not an ONNX model
 ? 2
-
+# an attribute that one of the two does not say is its default
+$ printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%y = Softmax(%%x) @s\n}\n' >unsaid.tir; sed 's/@s/@s {axis=-1}/' unsaid.tir >said.tir; sed 's/@s/@s {axis=0}/' unsaid.tir >other.tir; tailor diff unsaid.tir said.tir; tailor diff said.tir unsaid.tir
+$ tailor diff unsaid.tir other.tir | tail -3; tailor diff other.tir unsaid.tir | grep -c axis
+> @@ changed Softmax "s": attributes @@
+> -%y = Softmax(%x) @s
+> +%y = Softmax(%x) @s {axis=0}
+> 1

@@ -25,6 +25,7 @@ static void work(tl_cli *cli, int pipe, tl_child_fn fn, void *user) {
   tl_buf reply;
   tl_buf_init(&reply);
   cli->progress = (tl_progress){.asked = true}; /* its thread is the parent's */
+  cli->diag.opened = NULL; /* so is the list of files; the work may take diagnostics for itself */
   tl_signals_forget_crashes();
   fn(cli, user, &reply);
   send_all(pipe, &reply);

@@ -201,12 +201,38 @@ static const tl_attr *find_attr(const tl_pairs *p, const tl_node *x, uint32_t i,
   return NULL;
 }
 
+/* Returns the value that an attribute has where a node does not say it, or NULL. Names that the op
+ * table has are the same symbol in all modules. */
+static const tl_attr *default_of(const tl_node *node, tl_symbol name) {
+  const tl_op *row = tl_op_row(node->op);
+  for (uint32_t i = 0; row && i < row->n_attrs; i++)
+    if (row->attrs[i].has_default && row->attrs[i].value.name == name)
+      return &row->attrs[i].value;
+  return NULL;
+}
+
+/* Returns true if x has the attribute `name` of the other module. */
+static bool says(const tl_pairs *p, const tl_node *x, tl_symbol name) {
+  for (uint32_t i = 0; i < x->n_attrs; i++)
+    if (same_text(p, x->attrs[i].name, name))
+      return true;
+  return false;
+}
+
+/* An attribute that one node does not say counts as its default. */
 static bool same_attrs(const tl_pairs *p, const tl_node *x, const tl_node *y) {
-  if (x->n_attrs != y->n_attrs)
-    return false;
+  uint32_t said = 0;
   for (uint32_t i = 0; i < x->n_attrs; i++) {
     const tl_attr *other = find_attr(p, x, i, y);
+    said += other != NULL;
+    if (!other)
+      other = default_of(y, x->attrs[i].name);
     if (!other || !tl_same_attr(p, &x->attrs[i], other))
+      return false;
+  }
+  for (uint32_t i = 0; said < y->n_attrs && i < y->n_attrs; i++) {
+    const tl_attr *unsaid = default_of(x, y->attrs[i].name);
+    if (!says(p, x, y->attrs[i].name) && (!unsaid || !tl_same_attr(p, unsaid, &y->attrs[i])))
       return false;
   }
   return true;
