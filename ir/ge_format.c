@@ -170,3 +170,28 @@ bool tl_ge_is_plain(int64_t format) {
       return true;
   return false;
 }
+
+/* Returns the name of the layout that a note of a port has, NULL if it has none. */
+static const char *layout_of(tl_sv note) {
+  tl_port_note n;
+  bool good = tl_port_note_read(note, &n) && !n.whole.p && !tl_ge_is_plain(n.storage);
+  return good ? tl_ge_format_name(n.storage) : NULL;
+}
+
+tl_node_id tl_ge_find_layout(const tl_module *m, const char **format) {
+  for (uint32_t i = 0; i < m->graphs.n; i++) {
+    if (m->graphs.at[i]->erased)
+      continue;
+    TL_FOR_NODES(m, m->graphs.at[i], n) {
+      const tl_extra *e = &m->extras.at[tl_node_get(m, n)->extra];
+      for (uint32_t k = 0; k < e->n_metadata; k++) {
+        *format = tl_sv_starts_with(tl_sym(m, e->metadata[k].key), "desc.")
+                      ? layout_of(tl_sym(m, e->metadata[k].value))
+                      : NULL;
+        if (*format)
+          return n;
+      }
+    }
+  }
+  return TL_NO_NODE;
+}

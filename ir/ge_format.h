@@ -68,5 +68,8 @@ bool tl_extra_add(tl_module *m, uint32_t *slot, tl_sv key, tl_sv value);
 /* Returns true for a format that only says which dim is what: the elements lie in the order of the
  * dims. Others are layouts of the device. */
 bool tl_ge_is_plain(int64_t format);
+/* Returns the first node with a port in a layout of the device, whose name goes to *format;
+ * TL_NO_NODE without one. O(nodes). */
+tl_node_id tl_ge_find_layout(const tl_module *m, const char **format);
 
 #endif

@@ -310,8 +310,16 @@ static bool is_mentioned(const tl_pattern_node *p, tl_symbol name) {
   return false;
 }
 
+/* Returns true for an attribute that GE gives nodes of any op, beside what the op declares. */
+static bool is_mark(const tl_module *m, tl_symbol name) {
+  tl_sv key = tl_sym(m, name);
+  return tl_sv_starts_with(key, "_") || tl_sv_is(key, "original_type") ||
+         tl_sv_is(key, "is_input_const") || tl_sv_is(key, "pass_name");
+}
+
 /* Returns true if attributes that a closed pattern does not mention have their defaults. NPU ops
- * carry marks such as original_type that no prototype lists; they are ignored. */
+ * carry marks such as original_type that no prototype lists; they are ignored. Of an op without a
+ * prototype marks are told by their names. */
 static bool has_defaults(tl_match *match, const tl_pattern_node *p, tl_node_id n, uint32_t depth) {
   const tl_node *node = tl_node_get(match->m, n);
   const tl_op *row = tl_op_row(node->op);
@@ -321,6 +329,8 @@ static bool has_defaults(tl_match *match, const tl_pattern_node *p, tl_node_id n
       continue;
     const tl_op_attr *known = row ? tl_op_attr_find(row, a->name) : NULL;
     if (!known && row && row->domain_symbol == TL_SYM_npu)
+      continue;
+    if (!row && tl_op_domain_symbol(match->m, node->op) == TL_SYM_npu && is_mark(match->m, a->name))
       continue;
     if (known && known->has_default && tl_attr_equal(match->m, a, &known->value))
       continue;

@@ -12,6 +12,8 @@
 #include "passes/precision/decide.h"
 #include "passes/precision/precision.h"
 
+#include "ir/ge_format.h"
+
 /* Returns true if the decision changes a value or needs a cast. */
 static bool changes_anything(const tl_module *m, const tl_precision *d) {
   for (tl_value_id v = 1; v < d->n_values; v++)
@@ -169,6 +171,20 @@ static bool take_nodes(tl_pass *p, tl_module *m, tl_precision *d) {
   return p->changed != before || tl_pass_may_rewrite(p);
 }
 
+/* Layouts of the device have blocks of so many elements as a dtype allows, so that another dtype
+ * has another layout. */
+static tl_status check_layouts(tl_module *m) {
+  const char *format;
+  tl_node_id n = m->form == TL_FORM_NPU ? tl_ge_find_layout(m, &format) : TL_NO_NODE;
+  if (n == TL_NO_NODE)
+    return TL_OK;
+  return tl_fail(m->diag, TL_UNSUPPORTED, tl_node_where(m, n),
+                 "a tensor is in %s, a layout of the device, which another element type would "
+                 "change\vconvert a file from before the device compiler has chosen formats, or "
+                 "leave the precision mode out",
+                 format);
+}
+
 tl_status tl_pass_precision(tl_pass *p, tl_module *m) {
   tl_precision decision;
   tl_precision_own own;
@@ -179,6 +195,7 @@ tl_status tl_pass_precision(tl_pass *p, tl_module *m) {
   TL_TRY(tl_precision_decide(m, &own.options, p->scratch, &decision));
   if (!changes_anything(m, &decision) || !take_nodes(p, m, &decision))
     return TL_OK;
+  TL_TRY(check_layouts(m));
   if (own.config.by_chip && !count(m, &decision))
     return tl_no_memory(m);
   return tl_precision_apply(p, m, &decision, &n_casts);

@@ -33,6 +33,11 @@ static const tl_op_id moves[] = {
 #include "passes/scopes/ordered_ops.tbl"
 };
 
+static const tl_op_id widens[] = {
+#define WIDENS(op) TL_OP_npu_##op,
+#include "passes/scopes/ordered_ops.tbl"
+};
+
 static const ordered_op *find_ordered(tl_op_id op) {
   for (size_t i = 0; i < sizeof ordered / sizeof *ordered; i++)
     if (ordered[i].op == op)
@@ -239,6 +244,25 @@ static tl_status order_node(tl_pass *p, tl_module *m, tl_node_id n) {
   return turn_result(m, n, format);
 }
 
+/* Casts halves that an op multiplies into f32, which its definition gives operands and result. */
+static tl_status widen_node(tl_pass *p, tl_module *m, tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  bool f32 = node->n_results && tl_type_dtype(m, tl_value_type(m, node->results)) == TL_DTYPE_F32;
+  if (!f32 || !is_among(widens, sizeof widens / sizeof *widens, node->op))
+    return TL_OK;
+  for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++) {
+    tl_value_id v = tl_operand(m, n, i);
+    tl_dtype d = v ? tl_type_dtype(m, tl_value_type(m, v)) : TL_DTYPE_NONE;
+    if ((d != TL_DTYPE_F16 && d != TL_DTYPE_BF16) || !tl_pass_may_rewrite(p))
+      continue;
+    tl_maker k = tl_maker_before(m, n);
+    tl_value_id wide = tl_make_as(&k, v, TL_DTYPE_F32);
+    TL_TRY(tl_maker_status(&k));
+    tl_node_set_operand(m, n, i, wide);
+  }
+  return TL_OK;
+}
+
 /* ---- driver ---------------------------------------------------------------------------------- */
 
 static bool is_of_file(tl_sv key) {
@@ -283,6 +307,8 @@ tl_status tl_order_dims(tl_pass *p, tl_module *m) {
       if (tl_node_get(m, n)->extra)
         TL_TRY(check_node(m, n));
       TL_TRY(order_node(p, m, n));
+      if (m->form == TL_FORM_NPU)
+        TL_TRY(widen_node(p, m, n));
     }
   }
   if (m->form != TL_FORM_NPU)

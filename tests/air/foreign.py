@@ -245,6 +245,23 @@ def computes(t):
     t.write('flow.air', s.control_flow())
 
 
+def changes_precision(t):
+    """Files of other tools take any precision mode, and compute the same in it."""
+    for name in ('tf', 'mind', 'torch', 'flow'):
+        for mode in ('force_fp16', 'allow_mix_precision', 'allow_fp32_to_fp16',
+                     'cube_fp16in_fp32out', 'must_keep_origin_dtype', 'allow_mix_precision_bf16'):
+            p = t.run('convert', name + '.air', '-o', 'mode.air', '-q', '--precision-mode=' + mode)
+            t.expect(f'{name} in {mode}', p.returncode == 0, p.stderr)
+            if name in ('tf', 'mind') and p.returncode == 0:
+                p = t.run('verify', name + '.air', 'mode.air', '--cosine=0.99')
+                t.expect(f'{name} in {mode} computes the same', p.returncode == 0,
+                         p.stdout + p.stderr)
+    wide = s.device_layouts(s.F32)
+    t.refused('another precision of layouts of the device', wide,
+              ['convert', '-o', 'mode.air', '-q', '--precision-mode=force_fp16'], 3, 'NC1HWC0',
+              'layout')
+
+
 def refuses(t):
     t.refused('a layout of the device', s.device_layouts(), ['run'], 3, 'NC1HWC0', 'layout')
     t.refused('a layout of the device as ONNX', s.device_layouts(),
@@ -287,6 +304,7 @@ def main():
         t = Tests(os.path.abspath(args.tailor), folder)
         keeps(t)
         computes(t)
+        changes_precision(t)
         refuses(t)
     print(f'{t.passed} passed, {t.failed} failed, 0 skipped')
     return t.failed != 0

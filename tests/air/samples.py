@@ -220,16 +220,16 @@ def tf_numbers(x, weights, bias):
     return [pooled[(r * 2 + c) * 3 + o] for o in range(3) for r in range(2) for c in range(2)]
 
 
-def device_layouts():
+def device_layouts(kind=F16):
     """A graph behind GE's compiler: layouts of the device, original shapes, sub-formats."""
-    nchw = desc(F16, [1, 3, 5, 5], 'NCHW')
-    x = desc(F16, [1, 1, 5, 5, 16], 'NC1HWC0', 'NCHW', [1, 3, 5, 5])
-    w = desc(F16, [9, 1, 16, 16], 'FRACTAL_Z', 'NCHW', [4, 3, 3, 3])
-    w4 = desc(F16, [4, 3, 3, 3], 'NCHW')
-    y = desc(F16, [1, 1, 5, 5, 16], 'NC1HWC0', 'NCHW', [1, 4, 5, 5],
+    nchw = desc(kind, [1, 3, 5, 5], 'NCHW')
+    x = desc(kind, [1, 1, 5, 5, 16], 'NC1HWC0', 'NCHW', [1, 3, 5, 5])
+    w = desc(kind, [9, 1, 16, 16], 'FRACTAL_Z', 'NCHW', [4, 3, 3, 3])
+    w4 = desc(kind, [4, 3, 3, 3], 'NCHW')
+    y = desc(kind, [1, 1, 5, 5, 16], 'NC1HWC0', 'NCHW', [1, 4, 5, 5],
              _datadump_origin_name=text('conv'), _datadump_origin_output_index=integer(0),
              _datadump_origin_format=text('NCHW'), _datadump_origin_data_type=text('DT_FLOAT'))
-    z = desc(F16, [1, 4, 5, 5], 'NCHW')
+    z = desc(kind, [1, 4, 5, 5], 'NCHW')
     sub = {'src_subformat': integer(0), 'dst_subformat': integer(0)}
     nodes = [
         placeholder('x', 0, nchw), placeholder('w', 1, w4),

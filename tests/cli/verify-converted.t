@@ -25,3 +25,16 @@ $ tailor convert m.tir -o n.air --verify --accelerate-train-mode='fast|step' --o
 !   hint: compare each by tailor verify
 ! ls: cannot access 'n.air': No such file or directory
 ? 2
+# An op of the user's has no meaning here: the file is there, and the message says why it was not
+# compared.
+$ printf 'graph @g(%%x: f32[2,4]) -> (%%y) {\n  %%a = Relu(%%x)\n  %%y = ai.onnx::Thing(%%a) @t {k=1} : f32[2,4]\n}\n' >cu.tir; tailor convert cu.tir -o cu.air --summary=none --allow-custom-ops=Thing --verify
+> cu.air against cu.tir
+! cu.tir: warning: 1 op type outside of Tailor's tables: Thing x1 ('t'): kernel of the user's package [W_CUSTOM_OP]
+!   hint: atc needs the package installed
+! cu.tir: error: the evaluator has no kernel for Thing ('t')
+!   hint: hand the model to another runtime (tailor verify --runner)
+! cu.air: warning: the file is complete; it was not compared, since not all ops can be run here
+!   hint: a file of --rules may define what they mean (docs/rules.md), for the model and for npu:: ops of AIR; without --verify the command ends with 0
+? 3
+$ sed 's/ai.onnx::Thing/acme::Thing/' cu.tir >ac.tir; printf 'rules 1\n\ndefine acme::Thing(%%x) {$_k} { %%y = Mul(%%x, const 2.0) return %%y }\ndefine npu::Thing(%%x) {$_k} { %%y = Mul(%%x, const 2.0) return %%y }\n' >thing.tlr; tailor convert ac.tir -o ac.air -q --allow-unmapped; tailor verify ac.tir ac.air --rules=thing.tlr | grep equal
+> equal   "y": 0 of 8 elements differ, max abs 0, max rel 0, cosine 1

@@ -261,9 +261,12 @@ void tl_compare(const tl_host *got, const tl_host *want, const tl_tolerance *t, 
   out->l2 = lost ? (double)INFINITY : c.ee > 0 ? sqrt(c.ee) / sqrt(c.bb) : 0;
   out->cosine = size > 0 ? c.dot / size : c.aa == c.bb ? 1 : 0;
   if (out->cosine > 1 || (c.dot == c.aa && c.dot == c.bb))
-    out->cosine = 1; /* rounding; the same elements are exactly as alike as can be */
+    out->cosine = 1;         /* rounding; the same elements are exactly as alike as can be */
+  if (isinf(out->max_abs)) { /* an infinity or NaN against a number: it has no angle */
+    out->cosine = (double)NAN;
+    out->max_rel = (double)INFINITY;
+  }
   bool close = !t->elements || out->off == 0;
-  /* an infinity or NaN against a number has no angle, so no similarity makes up for it */
-  bool alike = isnan(t->cosine) || (out->cosine >= t->cosine && !isinf(out->max_abs));
+  bool alike = isnan(t->cosine) || out->cosine >= t->cosine; /* NaN is not alike */
   out->equal = !out->reason && close && alike;
 }

@@ -38,7 +38,8 @@ typedef struct tl_difference {
                          not, or if a NaN or infinity stands against something else */
   double ulp;         /* greatest |a - b| in units in the last place of b, in the coarser of both
                          float types, f32 at least; 0 for other types */
-  double cosine;      /* 1 when both are zero; NaN when it has no meaning (strings) */
+  double cosine;      /* 1 when both are zero; NaN when it has no meaning: strings, an
+                         infinity or NaN against a number */
 } tl_difference;
 
 /* Compares values of any kind; those of sequences item by item, into one result. NaN equals NaN, an

@@ -281,6 +281,11 @@ static tl_status verify_output(tl_cli *cli, const tl_tolerance *t, const tl_outp
     tl_module_destroy(m);
   }
   tl_evaluation_release(&e);
+  if (status == TL_UNSUPPORTED) /* an op of the user's, most of the time */
+    tl_warn(&cli->diag, TL_AT_FILE(o->path),
+            "the file is complete; it was not compared, since not all ops can be run here\v"
+            "a file of --rules may define what they mean (docs/rules.md), for the model and for "
+            "npu:: ops of AIR; without --verify the command ends with 0");
   return status;
 }
 
