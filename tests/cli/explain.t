@@ -44,6 +44,12 @@ $ tailor explain m.tir --rules r.tlr --node=nobody --json
 $ tailor explain m.tir --rules r.tlr --optimization-switch=SignsFusionPass:off --node=fits.b
 > `fits.b` of the model became
 >   Tanh `fits.b`, a node of the model
+> life of `fits.b`
+>   read                   Tanh `fits.b`: ?, node 2 of 25 of graph `g` of m.tir
+>   infer-shapes           now Tanh `fits.b`: f32[2,3]
+>   ub-fusion              AutomaticUbFusion: `fits.a`, `fits.b`, `fits.c`, `out.c`, `two.c`, `two.other`, `attr.c` are kernel 1, which saves 168 bytes of traffic
+>   air                    Tanh `fits.b`: f32[2,3], node 2 of 19 of graph `g`
+>   onnx                   Tanh `fits.b`: f32[2,3], node 2 of 19 of graph `g`
 > AutomaticUbFusion: 1 fused, 0 not
 >   fused  `fits.a`, `fits.b` ..., `attr.c` (7 nodes) are kernel 1, which saves 168 bytes
 > SignsFusionPass: 0 fused, 1 not
@@ -85,6 +91,13 @@ $ printf 'graph @g(%%x: f32[2,3], %%c: bool[]) -> (%%y) {\n  %%a = Softsign(%%x)
 $ printf 'rules 1\nrule Pair : graph "ZPairFusionPass" priority 1 numerics exact {\n  match { %%b = Tanh(%%x)  %%y = Elu(%%b) }\n  replace { %%y = Mish(%%x) }\n}\n' >p.tlr; tailor explain m.tir --rules r.tlr --rules p.tlr --node=fits.c
 > `fits.c` of the model became
 >   Mish `fits.c/Mish`, from `fits.a`, `fits.b`, `fits.c`, by `SignsFusionPass`
+> life of `fits.c`
+>   read                   Elu `fits.c`: ?, node 3 of 25 of graph `g` of m.tir
+>   infer-shapes           now Elu `fits.c`: f32[2,3]
+>   graph-fusion           SignsFusionPass/Signs: `fits.a`, `fits.b`, `fits.c` became Mish (r.tlr:2)
+>   graph-fusion           now Mish `fits.c/Mish`: f32[2,3]
+>   air                    Mish `fits.c/Mish`: f32[2,3], node 1 of 15 of graph `g`
+>   onnx                   Mish `fits.c/Mish`: f32[2,3], node 1 of 15 of graph `g`
 > SignsFusionPass: 1 fused, 0 not
 >   fused  Signs: `fits.a`, `fits.b`, `fits.c` became Mish
 > ZPairFusionPass: 0 fused, 1 not
@@ -93,6 +106,12 @@ $ printf 'rules 1\nrule Pair : graph "ZPairFusionPass" priority 1 numerics exact
 $ printf 'rules 1\nrule Grow : graph numerics exact {\n  match { %%b = Tanh(%%x)  %%y = Elu(%%b) }\n  replace { %%y = Concat(%%x, %%x) {axis=0} }\n}\n' >g.tlr; tailor explain m.tir --rules g.tlr --node=fits.c
 > `fits.c` of the model became
 >   Elu `fits.c`, a node of the model
+> life of `fits.c`
+>   read                   Elu `fits.c`: ?, node 3 of 25 of graph `g` of m.tir
+>   infer-shapes           now Elu `fits.c`: f32[2,3]
+>   ub-fusion              AutomaticUbFusion: `fits.a`, `fits.b`, `fits.c`, `out.c`, `two.c`, `two.other`, `attr.c` are kernel 1, which saves 168 bytes of traffic
+>   air                    Elu `fits.c`: f32[2,3], node 3 of 18 of graph `g`
+>   onnx                   Elu `fits.c`: f32[2,3], node 3 of 18 of graph `g`
 > AutomaticUbFusion: 1 fused, 0 not
 >   fused  `fits.a`, `fits.b` ..., `attr.c` (7 nodes) are kernel 1, which saves 168 bytes
 > Grow: 0 fused, 1 not

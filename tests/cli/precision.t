@@ -195,6 +195,13 @@ $ tailor explain risk.tir --precision-mode-v2=mixed_float16 --node=add -q
 >   Add `add`, a node of the model
 > `add` in AIR is
 >   Add `add`, a node of the model
+> life of `add`
+>   read                   Add `add`: ?, node 2 of 6 of graph `g` of risk.tir
+>   infer-shapes           now Add `add`: f32[1,1,3,3]
+>   precision              takes 'c' as f32
+>   ub-fusion              TbeEltwiseFusionPass: `conv_0_to_float`, `add`, `log` are kernel 1, which saves 144 bytes of traffic
+>   air                    Add `add`: f32[1,1,3,3], node 5 of 10 of graph `g`; casts beside it: `conv_0_to_float`
+>   onnx                   Add `add`: f32[1,1,3,3], node 5 of 10 of graph `g`; casts beside it: `conv_0_to_float`
 # What clamping does to numbers is said; a signature that no rule asked for, too.
 $ printf 'graph @g(%%x: f32[1,5]) -> (%%y) {\n  const %%w: f32[5,1] = [100000.0, -inf, 1e-9, nan, 65519.0]\n  %%y = MatMul(%%x, %%w) @mm\n}\n' >c.tir; tailor convert c.tir -o c.onnx --precision_mode=force_fp16 --summary=none; tailor convert c.tir -o c.onnx --precision_mode=force_fp16 --is_weight_clip=0 --summary=none
 ! c.tir: warning: constant 'w' as f16: 2 elements beyond the range become its limit, 1 become 0

@@ -9,6 +9,7 @@
 #include "support/json_writer.h"
 #include "support/measure.h"
 #include "tools/convert/pipeline.h"
+#include "tools/explain/life.h"
 #include "tools/explain/origins.h"
 #include "tools/explain/page.h"
 #include "tools/explain/precision.h"
@@ -352,6 +353,8 @@ static tl_status print(explanation *x) {
   tl_buf_init(&out);
   if (adds_origins(x->cli))
     status = tl_origins_text(x->cli, &out);
+  if (status == TL_OK && adds_origins(x->cli))
+    status = tl_life_text(x->cli, &out);
   if (status == TL_OK && tl_cli_has(x->cli, TL_OPTION_AS_JSON))
     add_json(x, &out);
   else if (status == TL_OK)

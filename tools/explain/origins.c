@@ -5,6 +5,7 @@
 #include "backend/air/emit.h"
 #include "ir/trace.h"
 #include "support/json_writer.h"
+#include "tools/explain/life.h"
 
 /* State of one question. */
 typedef struct search {
@@ -345,6 +346,8 @@ static tl_status add_json(tl_cli *cli, tl_buf *out) {
     tl_member_bool(&w, "in_model", s.in_model);
   bool good = status != TL_OK || !s.wanted.n || put_nodes(&s, &w, "became", &s.became);
   good = good && (status != TL_OK || put_nodes(&s, &w, s.wanted.n ? "is" : "nodes", &s.is));
+  if (status == TL_OK && s.wanted.n)
+    status = tl_life_json(cli, &w);
   tl_json_finish(&w);
   if (!good)
     status = no_memory(&s);

@@ -9,6 +9,7 @@
 #include "support/map.h"
 #include "support/json_writer.h"
 #include "tools/explain/decision.h"
+#include "tools/explain/life.h"
 #include "tools/explain/origins.h"
 
 /* A value that at least one operand wants in another dtype than it has. */
@@ -253,7 +254,7 @@ static bool has_float(const view *x, tl_node_id n) {
  * out. */
 static bool is_wanted(const view *x, tl_node_id n) {
   const tl_precision_form *f = x->d->nodes[n].form;
-  if (x->node && !tl_sv_is(label(x, n), x->node))
+  if (x->node && !tl_sv_is(label(x, n), x->node) && !tl_comes_from(x->m, n, tl_sv_from(x->node)))
     return false;
   if (!x->node && !x->type)
     return has_float(x, n);
@@ -585,6 +586,8 @@ tl_status tl_explain_precision(tl_cli *cli) {
   tl_status status = explain(cli, json, &out);
   if (status == TL_OK && !json && !asked && tl_cli_has(cli, TL_OPTION_EXPLAIN_NODE))
     status = tl_origins_text(cli, &out);
+  if (status == TL_OK && !json && !asked && tl_cli_has(cli, TL_OPTION_EXPLAIN_NODE))
+    status = tl_life_text(cli, &out);
   if (status == TL_OK)
     return tl_cli_print(cli, &out);
   tl_buf_release(&out);
