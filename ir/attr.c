@@ -60,11 +60,16 @@ static bool same_tensors(const tl_module *m, const tl_attr *a, const tl_attr *b)
   return true;
 }
 
+/* Lists may be empty, and then have no address. */
+static bool same_bytes(const void *a, const void *b, size_t n) {
+  return n == 0 || memcmp(a, b, n) == 0;
+}
+
 /* Compares lists of lists, each by length and bytes. */
 static bool same_int_lists(const tl_attr *a, const tl_attr *b) {
   for (uint32_t i = 0; i < a->count; i++)
     if (a->u.lists[i].n != b->u.lists[i].n ||
-        memcmp(a->u.lists[i].at, b->u.lists[i].at, a->u.lists[i].n * sizeof(int64_t)) != 0)
+        !same_bytes(a->u.lists[i].at, b->u.lists[i].at, a->u.lists[i].n * sizeof(int64_t)))
       return false;
   return true;
 }
@@ -87,12 +92,12 @@ bool tl_attr_equal(const tl_module *m, const tl_attr *a, const tl_attr *b) {
     return tl_tensor_equal(m, tl_tensor_get(m, a->u.t), tl_tensor_get(m, b->u.t), COMPARED_BYTES);
   case TL_ATTR_INTS:
   case TL_ATTR_BOOLS:
-  case TL_ATTR_DTYPES: return memcmp(a->u.is, b->u.is, a->count * sizeof *a->u.is) == 0;
-  case TL_ATTR_FLOATS: return memcmp(a->u.fs, b->u.fs, a->count * sizeof *a->u.fs) == 0;
+  case TL_ATTR_DTYPES: return same_bytes(a->u.is, b->u.is, a->count * sizeof *a->u.is);
+  case TL_ATTR_FLOATS: return same_bytes(a->u.fs, b->u.fs, a->count * sizeof *a->u.fs);
   case TL_ATTR_STRINGS:
   case TL_ATTR_SPARSES:
   case TL_ATTR_GRAPHS:
-  case TL_ATTR_TYPES: return memcmp(a->u.ids, b->u.ids, a->count * sizeof *a->u.ids) == 0;
+  case TL_ATTR_TYPES: return same_bytes(a->u.ids, b->u.ids, a->count * sizeof *a->u.ids);
   case TL_ATTR_TENSORS: return same_tensors(m, a, b);
   case TL_ATTR_INT_LISTS: return same_int_lists(a, b);
   case TL_ATTR_NONE:

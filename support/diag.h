@@ -41,9 +41,10 @@ typedef void (*tl_opened_fn)(void *user, const char *path);
 
 /* Where diagnostics go, and how many there were; who wants to know which files are read. */
 typedef struct tl_diag {
-  tl_diag_fn fn;       /* NULL: count only */
+  tl_diag_fn fn; /* NULL: count only */
+  void *user;
   tl_opened_fn opened; /* NULL: nobody wants to know */
-  void *user;          /* of both */
+  void *opened_user;   /* apart from user: who catches messages for a while does not catch files */
   uint32_t errors;
   uint32_t warnings;
   bool no_memory; /* it was said that memory is out: nothing is said after that */
@@ -83,7 +84,7 @@ tl_status tl_diag_close(tl_diag *d, tl_status status, uint32_t errors_before);
 /* Tells who wants to know that a regular file is read. */
 static inline void tl_diag_opened(const tl_diag *d, const char *path) {
   if (d->opened)
-    d->opened(d->user, path);
+    d->opened(d->opened_user, path);
 }
 
 /* Renders a diagnostic on one line, cut to n bytes with the final NUL. Allocates nothing. */

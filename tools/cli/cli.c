@@ -38,6 +38,7 @@ void tl_cli_init(tl_cli *cli, const tl_command *command, const volatile int *sig
   tl_messages_init(&cli->messages);
   cli->diag.user = cli;
   cli->diag.opened = tl_deps_note;
+  cli->diag.opened_user = cli;
   tl_fusion_stats_init(&cli->fusions);
   tl_step_record_init(&cli->steps);
   cli->settings.known = tl_cli_knows_pass;
