@@ -80,29 +80,92 @@ static bool find_leftovers(const tl_module *m, leftovers *l) {
   return true;
 }
 
-static tl_status refuse(tl_module *m, const leftovers *l) {
-  tl_buf list;
-  tl_buf_init(&list);
+/* Writes "npu::A (2 nodes), npu::B (1 node)". */
+static void list_ops(const tl_module *m, const leftovers *l, tl_buf *list) {
   for (uint32_t i = 0; i < l->ops.n; i++) {
     tl_sv name = tl_op_name(m, l->ops.at[i]);
-    tl_buf_printf(&list, "%snpu::%.*s (%u node%s)", i ? ", " : "", TL_SV_ARG(name), l->counts.at[i],
+    tl_buf_printf(list, "%snpu::%.*s (%u node%s)", i ? ", " : "", TL_SV_ARG(name), l->counts.at[i],
                   l->counts.at[i] == 1 ? "" : "s");
   }
-  tl_status status = list.failed
-                         ? tl_no_memory(m)
-                         : tl_fail(m->diag, TL_UNSUPPORTED, TL_AT_FILE(m->path),
-                                   "%.*s: no ONNX form is known for these operands and attributes\v"
-                                   "define what the op means in a file of --rules (docs/rules.md)",
-                                   TL_SV_ARG(tl_buf_view(&list)));
-  tl_buf_release(&list);
-  return status;
 }
 
-static tl_status check_leftovers(tl_module *m) {
+static tl_status refuse(tl_module *m, const char *list, bool asked) {
+  return tl_fail(m->diag, TL_UNSUPPORTED, TL_AT_FILE(m->path),
+                 "%s: no ONNX form is known for these operands and attributes\v"
+                 "define what the op means in a file of --rules (docs/rules.md)%s",
+                 list,
+                 asked ? "; --allow-unmapped cannot carry ops with graphs or with an effect"
+                       : "; --allow-unmapped writes it as an op of the domain ge");
+}
+
+/* ---- ops that are carried -------------------------------------------------------------------- */
+
+/* ONNX has no attributes that are element types: they become GE's numbers. What GE notes for itself
+ * under names with _ in front, such as the names of ports, is left out where ONNX has no such
+ * kind. */
+static tl_status settle_attrs(tl_module *m, tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  tl_attr *kept = tl_arena_calloc(&m->arena, node->n_attrs + 1u, sizeof *kept);
+  uint32_t count = 0;
+  if (!kept)
+    return tl_no_memory(m);
+  for (uint32_t i = 0; i < node->n_attrs; i++) {
+    const tl_attr *a = &node->attrs[i];
+    tl_sv name = tl_sym(m, a->name);
+    if (a->kind == TL_ATTR_CARRIED && (name.p[0] == '_' || tl_sv_is(name, "is_input_const")))
+      continue;
+    kept[count++] = a->kind == TL_ATTR_DTYPE
+                        ? tl_attr_int(a->name, tl_dtype_get((tl_dtype)a->u.i)->ge_internal)
+                        : *a;
+  }
+  return tl_node_set_attrs(m, n, kept, count);
+}
+
+/* Gives a node the same name in the domain ge, which the op table does not know. */
+static tl_status carry_node(tl_module *m, tl_node_id n) {
+  tl_symbol domain = tl_module_intern(m, TL_SV("ge"));
+  tl_symbol name = tl_module_intern(m, tl_op_name(m, tl_node_get(m, n)->op));
+  if (domain == TL_NO_SYMBOL || name == TL_NO_SYMBOL)
+    return tl_no_memory(m);
+  tl_op_id op = tl_op_intern(m, domain, name);
+  if (op == UINT32_MAX)
+    return tl_no_memory(m);
+  tl_node_set_op(m, n, op);
+  TL_TRY(settle_attrs(m, n));
+  return tl_module_set_opset(m, domain, 1);
+}
+
+/* Carries what has no ONNX form. Graphs of a node see nothing from outside, so that a node with
+ * graphs cannot stand in ONNX; nor can one that is there for its effect, such as Assign, since ONNX
+ * computes results alone. */
+static tl_status carry(tl_module *m, const char *list) {
+  for (uint32_t i = 0; i < m->graphs.n; i++) {
+    if (m->graphs.at[i]->erased)
+      continue;
+    TL_FOR_NODES(m, m->graphs.at[i], n) {
+      const tl_node *node = tl_node_get(m, n);
+      if (!is_npu(m, node))
+        continue;
+      if (tl_op_has_trait(node->op, TL_TRAIT_BODY | TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL))
+        return refuse(m, list, true);
+      TL_TRY(carry_node(m, n));
+    }
+  }
+  tl_warn_code(m->diag, "W_UNMAPPED", TL_AT_FILE(m->path),
+               "%s: written as ops of the domain ge, of which a runtime needs kernels", list);
+  return TL_OK;
+}
+
+static tl_status check_leftovers(const tl_pass *p, tl_module *m) {
   leftovers l = {0};
-  tl_status status = find_leftovers(m, &l) ? TL_OK : tl_no_memory(m);
+  tl_buf list;
+  tl_buf_init(&list);
+  bool ok = find_leftovers(m, &l);
+  list_ops(m, &l, &list);
+  tl_status status = ok && !list.failed ? TL_OK : tl_no_memory(m);
   if (status == TL_OK && l.ops.n)
-    status = refuse(m, &l);
+    status = p->options->allow_unmapped ? carry(m, list.p) : refuse(m, list.p, false);
+  tl_buf_release(&list);
   tl_u32_vec_release(&l.ops);
   tl_u32_vec_release(&l.counts);
   return status;
@@ -128,7 +191,7 @@ tl_status tl_pass_raise(tl_pass *p, tl_module *m) {
     return TL_OK;
   TL_TRY(raise_nodes(p, m));
   TL_TRY(tl_pass_expand_definitions(p, m));
-  TL_TRY(check_leftovers(m));
+  TL_TRY(check_leftovers(p, m));
   m->form = TL_FORM_CANONICAL;
   return set_opset(m);
 }
