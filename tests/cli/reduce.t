@@ -68,7 +68,7 @@ $ tailor reduce m.tir --check='echo no {}; exit 1' --match='yes' -o n.tir
 ! tailor: error: --match: what the failure says does not match
 ? 1
 $ tailor reduce m.tir --check='exit 125 {}' -o n.tir
-! m.tir: error: the model cannot be checked
+! m.tir: error: the model cannot be checked: the command ended with status 125
 ? 1
 $ tailor reduce m.tir --check='exit 1 {}' -o m.tir
 ! tailor: error: --output: 'm.tir' is an input of this conversion and would be overwritten
@@ -97,3 +97,9 @@ $ tailor reduce npu.air --check='grep -qa LeakyRelu {} && exit 9' -o one.tir >/d
 $ printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  const %%w: f32[2] = [1, 2]\n  %%y = Add(%%x, %%w) @y\n}\n' >w.tir; tailor convert w.tir -o w.pbtxt -q; tailor run w.pbtxt 2>&1 | tail -2 | sed 's/node .*: a/node N: a/'
 > w.pbtxt: error: node N: a constant without data
 >   hint: the dump that the model is from lacks weights; DUMP_GE_GRAPH=1 and the .air file have them
+# A command that the shell cannot run says nothing of the model.
+$ tailor reduce m.tir -o small.tir --check='no-such-program {}'
+! m.tir: error: the model cannot be checked: the shell cannot run the command (status 127)
+? 1
+$ tailor bisect m.tir -o x.tir --check='no-such-program {}' | sed 's/but its last form/but it/'
+> no rewrite breaks the model, but it cannot be checked: the shell cannot run the command (status 127)

@@ -122,7 +122,17 @@ static tl_verdict verify(tl_check *c, tl_module *m, bool settled) {
 
 /* ---- with a command -------------------------------------------------------------------------- */
 
+/* The shell ends so if it cannot run a command, or does not find it. That says nothing of the
+ * model. */
+static bool was_not_run(const tl_command_result *r) {
+  return !r->signal && (r->status == 126 || r->status == 127);
+}
+
 static tl_verdict judge_exit(tl_check *c, const tl_command_result *r) {
+  if (was_not_run(r)) {
+    tl_buf_printf(&c->why, "the shell cannot run the command (status %d)", r->status);
+    return TL_VERDICT_UNKNOWN;
+  }
   if (r->signal)
     tl_buf_printf(&c->why, "the command was stopped by signal %d", r->signal);
   else

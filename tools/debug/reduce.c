@@ -118,8 +118,11 @@ static tl_status try_some(reduction *r, const tl_edit *edits, uint32_t n, uint32
     tl_status one = tl_child_wait(&children[i], r->cli, &reply, &signal);
     tl_failure f = read_failure(&reply, signal, &why);
     r->checks++;
-    if (one == TL_OK && !edits)
+    if (one == TL_OK && !edits) {
       r->wanted = f;
+      tl_buf_clear(&r->why);
+      tl_buf_add_sv(&r->why, tl_buf_view(&why));
+    }
     if (one == TL_OK && *found == n && !*r->cli->signal && is_same(&f, &r->wanted)) {
       *found = i;
       tl_buf_clear(&r->why);
@@ -417,7 +420,8 @@ static tl_status check_whole(reduction *r) {
                    tl_at_option(&r->cli->settings, TL_OPTION_MATCH),
                    "what the failure says does not match");
   return tl_fail(&r->cli->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(r->cli->word),
-                 "the model cannot be checked");
+                 "the model cannot be checked%s%.*s", r->why.n ? ": " : "",
+                 TL_SV_ARG(tl_buf_view(&r->why)));
 }
 
 /* AIR stays as it is where AIR is to be written; else its NPU ops become ONNX's. */
