@@ -34,7 +34,7 @@ enum { TL_PORT_KEY = 24 };
 /* Prefix of keys of metadata of inputs, constants and graphs: an attribute of theirs in GE; the
  * value is its AttrDef, as bytes. TL_OUTPUT_METADATA: of a graph's NetOutput. */
 #define TL_OUTPUT_METADATA "output."
-/* Key of metadata of a constant: its type in GE, if it is not Const. */
+/* Key of metadata of an input or constant: its type in GE, if it is not Data or Const. */
 #define TL_NOTE_TYPE "type"
 /* Keys of metadata of a graph: the name of a body in GE, where bodies and nodes are not named as
  * Tailor does, so that names stay; and that of its NetOutput. */

@@ -154,7 +154,7 @@ static tl_status check_gaps(const tl_air_checker *c, const tl_air_op_def *n, tl_
 
 /* Checks what holds for nodes of one type only. */
 static tl_status check_kind(tl_air_checker *c, const tl_air_op_def *n, tl_air_bytes message) {
-  if (tl_air_is_text(n->type, "Data"))
+  if (tl_air_is_text(n->type, "Data") || tl_air_is_text(n->type, "RefData"))
     return check_data(c, n);
   if (tl_air_is_text(n->type, "Const"))
     return check_const(c, n);

@@ -464,6 +464,13 @@ static void state_entries(tl_air *a, tl_value_id v) {
     }
 }
 
+/* Returns the type of the node that holds an input or constant: the usual one, or what the file
+ * that was read has. */
+static tl_sv holder_type(const tl_air *a, tl_value_id v, tl_sv usual) {
+  tl_sv type = tl_extra_get(a->m, tl_value_get(a->m, v)->extra, TL_NOTE_TYPE);
+  return type.p ? type : usual;
+}
+
 void tl_air_data_node(tl_air *a, const tl_graph *g, uint32_t index, int64_t id) {
   tl_value_id v = g->inputs.at[index];
   const tl_air_row *row = tl_air_row_get(a, TL_OP_npu_Data);
@@ -477,7 +484,7 @@ void tl_air_data_node(tl_air *a, const tl_graph *g, uint32_t index, int64_t id) 
   add_int(a, TL_SV("index"), index);
   tl_air_noted_attrs(a, tl_value_get(a->m, v)->extra, TL_AIR_METADATA);
   state_entries(a, v);
-  encode_head(a, a->value_names[v], TL_SV("Data"));
+  encode_head(a, a->value_names[v], holder_type(a, v, TL_SV("Data")));
   tl_encode_bytes(&a->buf, TL_NODE_INPUT, TL_SV(""));
   tl_air_entries(a, TL_NODE_ATTR, row);
   encode_numbers(a, id);
@@ -487,12 +494,6 @@ void tl_air_data_node(tl_air *a, const tl_graph *g, uint32_t index, int64_t id) 
   uint32_t notes = asked ? 0 : tl_value_get(a->m, v)->extra;
   encode_value_desc(a, TL_NODE_INPUT_DESC, v, tl_air_note_of(a, notes, true, 0), &extra);
   encode_value_desc(a, TL_NODE_OUTPUT_DESC, v, tl_air_note_of(a, notes, true, 0), &extra);
-}
-
-/* Returns the type of the node that holds a constant: Const, or what the file that was read has. */
-static tl_sv const_type(const tl_air *a, tl_value_id v) {
-  tl_sv type = tl_extra_get(a->m, tl_value_get(a->m, v)->extra, TL_NOTE_TYPE);
-  return type.p ? type : TL_SV("Const");
 }
 
 /* Encodes a FileConstant: dtype, shape, and where the data lies. */
@@ -528,7 +529,7 @@ void tl_air_const_node(tl_air *a, tl_value_id v, int64_t id) {
   a->buf.failed = a->buf.failed || !row;
   const_entries(a, v, t);
   tl_air_noted_attrs(a, tl_value_get(a->m, v)->extra, TL_AIR_METADATA);
-  encode_head(a, a->value_names[v], const_type(a, v));
+  encode_head(a, a->value_names[v], holder_type(a, v, TL_SV("Const")));
   tl_air_entries(a, TL_NODE_ATTR, row);
   encode_numbers(a, id);
   encode_value_desc(a, TL_NODE_OUTPUT_DESC, v, const_note(a, v), NULL);

@@ -181,12 +181,11 @@ static tl_status keep_attrs(tl_air_reader *r, uint32_t *slot, const char *prefix
   return TL_OK;
 }
 
-/* GE has several types of constants; FileConstant says where the weights lie, which options say
- * anew. */
+/* GE has several types of inputs and constants; FileConstant says where the weights lie, which
+ * options say anew. */
 static bool note_type(tl_air_reader *r, const tl_air_op *op, uint32_t *slot) {
   tl_sv type = tl_sym(r->m, op->type);
-  bool usual = op->role == TL_AIR_INPUT || tl_sv_is(type, "Const") ||
-               tl_sv_is(type, "FileConstant");
+  bool usual = tl_sv_is(type, "Data") || tl_sv_is(type, "Const") || tl_sv_is(type, "FileConstant");
   return usual || tl_extra_add(r->m, slot, TL_SV(TL_NOTE_TYPE), type);
 }
 

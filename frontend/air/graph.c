@@ -13,7 +13,7 @@
 /* ---- listing nodes --------------------------------------------------------------------------- */
 
 static uint8_t role_of(tl_sv type) {
-  if (tl_sv_is(type, "Data"))
+  if (tl_sv_is(type, "Data") || tl_sv_is(type, "RefData"))
     return TL_AIR_INPUT;
   if (tl_sv_is(type, "Const") || tl_sv_is(type, "Constant") || tl_sv_is(type, "FileConstant"))
     return TL_AIR_CONSTANT;

@@ -249,8 +249,8 @@ def device_layouts(kind=F16):
 
 
 def torchair(weight_file):
-    """Dynamic shapes with ranges, a weight beside the file, an op that nobody knows with attributes
-    of every kind, control edges."""
+    """Dynamic shapes with ranges, an input that is written to, a weight beside the file, an op that
+    nobody knows with attributes of every kind, control edges."""
     x = desc(F32, [-1, 4], 'ND', ranges=[[1, 64], [4, 4]])
     w = desc(F32, [4, 2])
     y = desc(F32, [-1, 2], 'ND', ranges=[[1, 64], [2, 2]])
@@ -278,12 +278,14 @@ def torchair(weight_file):
              _op_impl_mode_enum=integer(2)),
         node('custom', 'MyVendorOp', ['MatMul:0', 'arg0_1:0'], [y, x], [y, any_rank],
              ['x', 'shape_like'], ['out', 'mask'], stream=3, **kinds),
+        node('cache', 'RefData', [''], [w], [w], ['x'], ['y'], index=integer(1)),
+        node('more', 'Add', ['weight:0', 'cache:0'], [w, w], [w], ['x1', 'x2'], ['y']),
         node('cast', 'Cast', ['custom:0', 'MatMul:-1', 'custom:-1'], [y],
              [desc(F16, [-1, 2], 'ND', ranges=[[1, 64], [2, 2]])], ['x'], ['y'],
              dst_type=integer(1)),
-        output(['cast:0', 'custom:1'], [desc(F16, [-1, 2]), any_rank]),
+        output(['cast:0', 'custom:1', 'more:0'], [desc(F16, [-1, 2]), any_rank, w]),
     ]
-    return model(graph('torch', nodes, ['arg0_1:0'], ['cast:0', 'custom:1'],
+    return model(graph('torch', nodes, ['arg0_1:0', 'cache:0'], ['cast:0', 'custom:1', 'more:0'],
                        _need_iteration=flag(False)), name='torchair')
 
 
