@@ -253,8 +253,9 @@ static tl_value_id label_of_two(ensemble *e, tl_value_id scores) {
   const double threshold = e->signed_votes ? 0 : 0.5;
   tl_value_id s = tl_make_squeeze(&e->k, sole_score(e, scores), 1);
   tl_value_id over = op2(e, TL_OP_Greater, s, tl_make_number(&e->k, TL_DTYPE_F32, threshold));
-  return tl_make(&e->k, TL_OP_Where, over, tl_make_int(&e->k, e->labels->u.is[1]),
-                 tl_make_int(&e->k, e->labels->u.is[0]));
+  tl_value_id first = tl_make_int(&e->k, e->labels->u.is[0]);
+  tl_value_id second = tl_make_int(&e->k, e->labels->u.is[1]);
+  return tl_make(&e->k, TL_OP_Where, over, second, first);
 }
 
 /* Of equal scores the first class wins, as with ArgMax. The scores before the transform decide. */
