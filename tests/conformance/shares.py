@@ -26,7 +26,7 @@ sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import guard  # noqa: E402
 import models  # noqa: E402
 
-LEAST = {'corpus': 96.0, 'official': 0.0}  # percent
+LEAST = {'corpus': 96.5, 'official': 0.0}  # percent
 UNMAPPED = 3
 SIDE = 64
 AS_IT_IS, FIXED = 'as it is', 'H and W fixed'

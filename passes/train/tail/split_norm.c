@@ -90,7 +90,7 @@ static bool split_length(tl_tail *t, tl_node_id n) {
 /* Returns min(1, max_norm / (norm + 1e-6)), the factor that gradients are multiplied by. */
 static tl_value_id factor_of(norm *parts, tl_node_id n) {
   double most = (double)tl_node_attr_float(parts->k.m, n, TL_SYM_max_norm, 1);
-  tl_formula f = {.k = &parts->k, .name = "ClipFactorOrOne", .numbers = {{"most", most}}};
+  tl_formula f = {.k = &parts->k, .name = "ClipFactor", .numbers = {{"most", most}}};
   parts->k.no_memory = tl_pass_formulas(parts->t->p, parts->k.m, &f.set) != TL_OK;
   f.in[0] = length(parts);
   tl_formula_make(&f);
