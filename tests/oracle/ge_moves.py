@@ -324,8 +324,10 @@ def reduce(node):
 def arg(node):
     x, axis = node.x(), node.attr('dimension')
     axis = (node.const('dimension') or [None])[0] if axis is None else axis
-    if x == ANY or axis is None:
+    if x == ANY:
         return {'y': ANY}
+    if axis is None:
+        return {'y': [-1] * (len(x) - 1)}
     axis += len(x) if axis < 0 else 0
     keep = node.attr('keep_dims', False)
     return {'y': x[:axis] + ([1] if keep else []) + x[axis + 1:]}

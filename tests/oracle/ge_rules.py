@@ -102,7 +102,7 @@ def conv(node, formats, filters):
              for i, (s, k, st, d) in enumerate(zip(sizes, kernel, steps, holes))]
     need(all(s != 0 and s >= -1 for s in sizes), 'an empty result')
     if node.has('bias'):
-        need(len(node.x('bias')) in (1, n), 'bias has another rank than 1')
+        need(node.x('bias') in ([outs], [-1]), 'bias is not one number for each filter')
     return {'y': place(out, batch, outs, sizes)}
 
 
@@ -179,7 +179,7 @@ def deformable(node):
 
 # ---- pools
 def pool2d(node):
-    """Both of CANN's formulas count a last window that starts in the padding."""
+    """AvgPoolV2 counts a last window that starts in the padding, MaxPoolV3 does by the rule of 2022."""
     fmt = node.attr('data_format', 'NHWC')
     port = node.port('x')
     need(fmt in IMAGE, f'data_format {fmt}')
@@ -196,6 +196,7 @@ def pool2d(node):
     if node.attr('global_pooling', False):
         windows, steps, pads = sizes, sizes, [0] * 4
     need(all(s > 0 for s in steps) or not known(*sizes), 'strides below 1')
+    need(node.type != 'AvgPoolV2' or channels >= 1, 'channels of x are not known')
     if node.type == 'MaxPoolV3' and mode == 'CALCULATED':
         need(all(pads[2 * i + j] < windows[i] for i in (0, 1) for j in (0, 1)),
              'a pad is not less than its window')
@@ -211,6 +212,8 @@ def pool2d(node):
             out.append((s - k + st) // st)
         else:
             out.append((s + around - k + up) // st + 1)
+            need(not up or node.type != 'MaxPoolV3' or (out[-1] - 1) * st < s + pads[2 * i],
+                 'a last window in the padding, which GE counts in 2022 and not in 2026')
     return {'y': place(fmt, batch, channels, out)}
 
 
@@ -251,7 +254,8 @@ def pool3d(node):
         up = st - 1 if node.attr('ceil_mode', 0) else 0
         found = (s + st - 1) // st if padding == 'SAME' else \
             (s + around - d * (k - 1) - 1 + up) // st + 1
-        if up and node.type == 'AvgPool3D' and (found - 1) * st >= s + pads[2 * i]:
+        beyond = (found - 1) * st >= s + pads[2 * i]
+        if padding == 'CALCULATED' and beyond and (up or node.type == 'MaxPool3D'):
             found -= 1
         out.append(-1 if s < 0 else found)
     return {'y': place(fmt, batch, channels, out)}
@@ -259,7 +263,7 @@ def pool3d(node):
 
 def global_pool(node):
     x = node.x()
-    need(x == ANY or len(x) in (4, 5), f'x has rank {len(x)}')
+    need_format(node, 'x', [{3: 'ND', 4: 'NCHW', 5: 'NCDHW'}.get(len(x), 'a rank of 3 to 5')])
     return {'y': ANY if x == ANY else x[:2] + [1] * (len(x) - 2)}
 
 
@@ -288,7 +292,7 @@ def product(node):
     need(-1 in (a[-1], b[-2]) or a[-1] == b[-2], f'inner sizes {a[-1]} and {b[-2]}')
     if node.has('bias'):
         bias = node.x('bias')
-        need(bias[-1] in (-1, 1) or b[-1] in (-1, bias[-1]), 'bias has another size')
+        need(not bias or -1 in (bias[-1], b[-1]) or b[-1] == bias[-1], 'bias has another size')
     return {'y': broadcast(a[:-2], b[:-2]) + ([] if one else [a[-2]]) + ([] if other else [b[-1]])}
 
 

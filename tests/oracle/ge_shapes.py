@@ -6,6 +6,7 @@
   ge_shapes.py --tailor BIN [--every N] [DIR ...]         every Nth model below the folders (without
                                                           one: the corpora, and all of ge_cases)
   --table FILE   one line for each finding        --ops   nodes of each op type that has no rule
+  --rules        op types, what their rules were compared with, and the functions that they are about
 
 For each node of a type that ge_rules.py or ge_moves.py has: GE's verifier passes, with the formats
 that GE's format pass sets; each size that GE knows is what the file says, and the file knows no size
@@ -27,6 +28,7 @@ import air_check  # noqa: E402
 import ge_graph  # noqa: E402
 import ge_moves  # noqa: E402
 import ge_rules  # noqa: E402
+import ge_sources  # noqa: E402
 import guard  # noqa: E402
 
 RULES = {**ge_moves.RULES, **ge_rules.RULES}
@@ -89,7 +91,7 @@ def given_by_run(graph, node):
     return False
 
 
-def check(path, protos, missing):
+def check(path, protos, missing, sources):
     """(nodes that agree, findings) of a file"""
     _, graphs = ge_graph.read(path, protos)
     good, found = 0, []
@@ -100,6 +102,7 @@ def check(path, protos, missing):
             if node.type not in RULES:
                 missing[node.type] += 1
                 continue
+            sources[node.type in ge_sources.SEEN] += 1
             texts = list(compare(graph, node))
             good += not texts
             found += [(node.type, node.name, text) for text in texts]
@@ -154,16 +157,20 @@ def main():
     p.add_argument('--options', default='', help='more options of convert, with blanks between')
     p.add_argument('--table')
     p.add_argument('--ops', action='store_true')
+    p.add_argument('--rules', action='store_true')
     p.add_argument('paths', nargs='*')
     args = p.parse_args()
+    if args.rules:
+        print('\n'.join(f'{op}\t{ge_sources.status(op)}\t{RULES[op][1]}' for op in sorted(RULES)))
+        return 0
     args.paths = args.paths or [CASES, '/usr/share/libonnx-testdata',
                                 os.path.join(HERE, '..', '..', '..', 'shared', 'corpus')]
     protos = air_check.load_protos(os.path.join(HERE, 'protos.json'))
-    missing, found, good = collections.Counter(), [], 0
+    missing, sources, found, good = collections.Counter(), collections.Counter(), [], 0
     with tempfile.TemporaryDirectory(prefix='tailor-ge-') as work:
         parts = files(args, work)
         for name, path in parts:
-            agree, texts = check(path, protos, missing)
+            agree, texts = check(path, protos, missing, sources)
             good += agree
             found += [(name, *text) for text in texts]
     if args.table:
@@ -174,6 +181,7 @@ def main():
         print('FAIL ' + ' '.join(row))
     if args.ops:
         print('no rule: ' + ' '.join(f'{op}:{n}' for op, n in missing.most_common()))
+    print(f'{sources[True]} nodes have rules that were compared with GE, {sources[False]} have others')
     print(f'{len(parts)} AIR files, {len(RULES)} rules; {len(found) - len(left)} findings are '
           f'listed in ge_shapes.tsv')
     print(f'{good} passed, {len(left)} failed, {sum(missing.values())} skipped')
