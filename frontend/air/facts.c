@@ -37,8 +37,8 @@ static entry_kind read_entry(tl_proto body, tl_air_facts *out, int64_t *number) 
   tl_air_entry e;
   tl_sv text;
   tl_field f;
-  if (!tl_air_entry_read(body, &e))
-    return MORE;
+  if (!tl_air_entry_read(body, &e) || !tl_air_has_value(e.value))
+    return MADE; /* GE drops it */
   entry_kind kind = kind_of(e.key);
   if (kind == STORAGE)
     take_number(e.value, &out->storage);
@@ -67,7 +67,8 @@ static bool is_made(const tl_field *f, tl_air_facts *out, int64_t *layout, int64
     return true;
   case TL_TAG(TL_DESC_DEVICE, TL_WIRE_BYTES): return tl_sv_is(tl_proto_sv(f->body), "NPU");
   case TL_TAG(TL_DESC_ATTR, TL_WIRE_BYTES): return read_entry(f->body, out, origin_number) != MORE;
-  default: return false;
+  default:
+    return f->number <= TL_DESC_ATTR || f->number == TL_DESC_DIM_COUNT; /* another wire type */
   }
 }
 

@@ -162,7 +162,7 @@ static bool became_something(tl_sv key) {
 }
 
 static bool is_kept(const tl_air_entry *e) {
-  return e->use != TL_AIR_PORTS && !became_something(e->key) && tl_proto_left(&e->value) > 0;
+  return e->use != TL_AIR_PORTS && !became_something(e->key) && tl_air_has_value(e->value);
 }
 
 void tl_air_keep_desc(const tl_air_reader *r, tl_air_op *op) {
@@ -231,7 +231,7 @@ static tl_status note_graph(tl_air_reader *r, tl_proto body, uint32_t *slot) {
   tl_air_entry e;
   while (tl_proto_next(&body, &f) == TL_STEP_FIELD)
     if (tl_field_tag(&f) == TL_TAG(TL_GRAPH_ATTR, TL_WIRE_BYTES) && tl_air_entry_read(f.body, &e) &&
-        tl_proto_left(&e.value) && !keep_attr(r, slot, TL_AIR_METADATA, &e))
+        tl_air_has_value(e.value) && !keep_attr(r, slot, TL_AIR_METADATA, &e))
       return TL_NO_MEMORY;
   return TL_OK;
 }

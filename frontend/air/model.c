@@ -87,6 +87,10 @@ static tl_status read_metadata(tl_air_reader *r) {
       continue;
     if (!tl_air_entry_read(f.body, &e))
       return tl_air_malformed(r, f.start, "an attribute of the model");
+    if (!tl_air_has_value(e.value)) {
+      r->n_lost++;
+      continue;
+    }
     tl_buf key;
     tl_buf_init(&key);
     tl_buf_add_z(&key, TL_AIR_METADATA);

@@ -85,6 +85,23 @@ bool tl_air_lookup(const tl_air_reader *r, const char *key, tl_proto *value) {
   return false;
 }
 
+bool tl_air_has_value(tl_proto value) {
+  enum { TYPES = 10 };
+  tl_field f, part;
+  uint64_t type = 0;
+  if (tl_proto_next(&value, &f) != TL_STEP_FIELD || tl_proto_left(&value) ||
+      f.number > TL_ATTRDEF_LIST_LIST_FLOAT)
+    return false;
+  if (tl_field_tag(&f) != TL_TAG(TL_ATTRDEF_LIST, TL_WIRE_BYTES))
+    return f.number != TL_ATTRDEF_LIST;
+  tl_step step;
+  tl_proto list = f.body;
+  while ((step = tl_proto_next(&list, &part)) == TL_STEP_FIELD)
+    if (tl_field_tag(&part) == TL_TAG(TL_LIST_TYPE, TL_WIRE_VARINT))
+      type = part.value;
+  return step == TL_STEP_END && type > 0 && type <= TYPES;
+}
+
 bool tl_air_int(tl_proto value, int64_t *out) {
   tl_field f;
   if (tl_proto_next(&value, &f) != TL_STEP_FIELD ||
