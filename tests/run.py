@@ -190,6 +190,11 @@ class Tests:
         return counted([PYTHON, 'tests/conformance/open_sizes.py', '--tailor', self.tool('gcc'),
                         *([] if self.args.full else ['--sample', '3'])])
 
+    def memory(self):
+        """memory of activations: random graphs against all orders, models against their bound"""
+        return counted([PYTHON, 'tests/conformance/memory.py', '--tailor', self.tool('gcc'),
+                        *(['--n', '400', '--sample', '5'] if self.args.full else [])])
+
     def ge_shapes(self):
         """shapes and formats of AIR files by GE's shape rules, a second time; every third
         (--full: all)"""

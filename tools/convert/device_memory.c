@@ -81,8 +81,10 @@ void tl_device_memory_text(const tl_cli *cli, const tl_module *m, const tl_memor
   tl_add_bytes(out, t->peak);
   if (t->at) {
     const tl_node *node = tl_node_get(m, t->at);
+    tl_sv name = node->name || !node->n_results ? tl_sym(m, node->name)
+                                                : tl_value_name(m, node->results);
     tl_buf_printf(out, " at their peak, at the %.*s `%.*s`", TL_SV_ARG(tl_op_name(m, node->op)),
-                  TL_SV_ARG(tl_sv_shown(tl_sym(m, node->name))));
+                  TL_SV_ARG(tl_sv_shown(name)));
   }
   tl_buf_add_z(out, "\nany order   at least ");
   tl_add_bytes(out, t->bound);
