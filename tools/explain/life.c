@@ -13,6 +13,7 @@ typedef struct step {
 } step;
 
 TL_VEC(step_vec, step);
+TL_VEC(name_vec, tl_sv);
 
 /* State of one run. */
 typedef struct life {
@@ -22,6 +23,7 @@ typedef struct life {
   tl_arena arena;
   step_vec steps;
   tl_u32_vec now; /* nodes that it is now, before the pass that runs */
+  name_vec names; /* theirs, in the arena: the pass may erase the nodes */
   tl_buf state;   /* what they are, as text */
   bool silent;    /* only the end is wanted */
   bool no_memory;
@@ -55,10 +57,15 @@ bool tl_comes_from(const tl_module *m, tl_node_id n, tl_sv name) {
 }
 
 static void find_nodes(life *l) {
-  l->now.n = 0;
-  for (tl_node_id n = 1; n < tl_module_node_end(l->m); n++)
-    if (tl_comes_from(l->m, n, l->target) && !tl_u32_vec_push(&l->now, n))
+  l->now.n = l->names.n = 0;
+  for (tl_node_id n = 1; n < tl_module_node_end(l->m); n++) {
+    if (!tl_comes_from(l->m, n, l->target))
+      continue;
+    tl_sv name = tl_node_where(l->m, n).node;
+    const char *copy = tl_arena_copy(&l->arena, name.p, name.n);
+    if (!copy || !name_vec_push(&l->names, (tl_sv){copy, name.n}) || !tl_u32_vec_push(&l->now, n))
       l->no_memory = true;
+  }
 }
 
 /* ---- what they are --------------------------------------------------------------------------- */
@@ -105,8 +112,8 @@ static void add_step(life *l, const char *pass, const tl_buf *text) {
 /* A pass may go on with a node that it has just made, which has the old name in front. */
 static bool is_ours(life *l, tl_sv name) {
   bool ours = tl_sv_eq(name, l->target);
-  for (uint32_t i = 0; i < l->now.n && !ours; i++) {
-    tl_sv own = tl_node_where(l->m, l->now.at[i]).node;
+  for (uint32_t i = 0; i < l->names.n && !ours; i++) {
+    tl_sv own = l->names.at[i];
     ours = tl_sv_eq(own, name) ||
            (name.n > own.n && memcmp(name.p, own.p, own.n) == 0 && name.p[own.n] == '/');
   }
@@ -127,10 +134,12 @@ static void add_place(life *l, tl_sv rule, tl_buf *out) {
 
 static void note(void *user, const tl_remark *r) {
   life *l = user;
-  bool ours = r->applied && is_ours(l, r->node);
-  for (uint32_t i = 0; r->applied && r->fusion && i < r->fusion->n_nodes; i++)
+  if (!r->applied || l->silent) /* of a silent run nobody knows the nodes */
+    return;
+  bool ours = is_ours(l, r->node);
+  for (uint32_t i = 0; r->fusion && i < r->fusion->n_nodes; i++)
     ours = ours || is_ours(l, r->fusion->nodes[i]);
-  if (!ours || l->silent)
+  if (!ours)
     return;
   tl_buf text;
   tl_buf_init(&text);
@@ -325,6 +334,7 @@ static tl_status find(tl_cli *cli, life *l) {
 static void release(life *l) {
   step_vec_release(&l->steps);
   tl_u32_vec_release(&l->now);
+  name_vec_release(&l->names);
   tl_buf_release(&l->state);
   tl_arena_release(&l->arena);
 }
