@@ -323,10 +323,11 @@ static tl_status resolve_aipp(tl_settings *s, tl_diag *d) {
   return tl_read_aipp(d, &s->arena, tl_at_option(s, id), s->value[id], &s->options);
 }
 
-/* How much memory the device has: as the option says, else as the chip's row does. */
+/* How much memory the device has: as the option says, else as the table of chips does. */
 static tl_status resolve_device_memory(tl_settings *s, tl_diag *d) {
   const char *text = s->value[TL_OPTION_DEVICE_MEMORY];
-  s->options.device_memory = tl_options_chip(&s->options)->memory;
+  const char *chip = s->options.soc_version;
+  s->options.device_memory = tl_soc_memory(tl_sv_from(chip ? chip : "Ascend910B1"));
   if (!text ||
       (tl_parse_size(tl_sv_from(text), &s->options.device_memory) && s->options.device_memory))
     return TL_OK;

@@ -10,7 +10,7 @@ enum {
 
 static const tl_soc socs[N_SOCS] = {
 #define SOC(id, name, table, bf16, hif8, cube_f32, ub, memory, training)                           \
-  {name, TL_SOC_##table, bf16, hif8, cube_f32, TL_SOC_UB_##ub, memory, training},
+  {name, TL_SOC_##table, bf16, hif8, cube_f32, TL_SOC_UB_##ub, (uint64_t)(memory) << 30, training},
 #include "ir/chip/soc.tbl"
 };
 
@@ -55,6 +55,22 @@ const tl_soc *tl_soc_find(tl_sv name, tl_sv *canonical) {
     return &socs[chips[i].soc];
   }
   return NULL;
+}
+
+uint64_t tl_soc_memory(tl_sv name) {
+  static const struct {
+    const char *name;
+    uint64_t bytes;
+  } rows[] = {
+#define MEMORY(name, gib) {name, UINT64_C(gib) << 30},
+#include "ir/chip/soc.tbl"
+  };
+  tl_sv canonical = name;
+  const tl_soc *soc = tl_soc_find(name, &canonical);
+  for (size_t i = 0; soc && i < sizeof rows / sizeof *rows; i++)
+    if (tl_sv_is(canonical, rows[i].name))
+      return rows[i].bytes;
+  return soc ? soc->memory : 0;
 }
 
 const char *tl_soc_name(uint32_t i) {

@@ -27,13 +27,15 @@ typedef struct tl_soc {
   bool hif8;     /* converts to hifloat8 */
   bool cube_f32; /* products of f32 operands with f32 results */
   tl_soc_ub ub;
-  uint64_t memory;      /* bytes; 0: not known */
+  uint64_t memory;      /* bytes of each chip; 0: they differ, or it is not known */
   const char *training; /* precision_mode of training runs by default, "" when it only infers */
 } tl_soc;
 
 /* The family of a chip, upper and lower case alike; NULL when the name is unknown. *canonical, when
  * asked for, gets the name as the device compiler spells it: static, or of `name` itself. */
 const tl_soc *tl_soc_find(tl_sv name, tl_sv *canonical);
+/* Bytes of memory of a chip; 0 if that is not known. O(chips). */
+uint64_t tl_soc_memory(tl_sv name);
 /* The i-th full name, in the order of the table; NULL beyond the last. */
 const char *tl_soc_name(uint32_t i);
 /* The family of the default chip, Ascend910B1. */

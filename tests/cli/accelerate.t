@@ -87,6 +87,7 @@ $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step|0.2' --observ
 >   chip     Ascend910B1, since --soc-version names none
 >   dtypes   allow_mix_precision_fp16: f16 in white ops and in gray ops that follow them
 >   device   weights 8.1 KiB, inputs 8.1 KiB, outputs 76 bytes, activations 8.0 KiB
+>            24.3 KiB in all; fits into 64.0 GiB of Ascend910B1
 >   wrote    m.low.air (22.9 KiB)
 >   recorded ge.exec.precision_mode = allow_mix_precision_fp16
 >   recorded the run configuration (tailor.run.*)
@@ -98,6 +99,7 @@ $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step|0.2' --observ
 >   chip     Ascend910B1, since --soc-version names none
 >   dtypes   allow_fp32_to_fp16: f16 where an op has no other dtype, and in matrix ops
 >   device   weights 8.1 KiB, inputs 8.1 KiB, outputs 76 bytes, activations 8.1 KiB
+>            24.3 KiB in all; fits into 64.0 GiB of Ascend910B1
 >   wrote    m.high.air (23.7 KiB)
 >   recorded ge.exec.precision_mode = allow_fp32_to_fp16
 >   recorded the run configuration (tailor.run.*)

@@ -4,6 +4,7 @@ $ printf 'graph @g(%%x: f32[1,2,4,4], %%w: f32[2,2,1,1]) -> (%%y) {\n  %%c = Con
 $ tailor convert m.tir -o m.air --soc_version=Ascend910A 2>&1 | grep -A9 dtypes | grep -v 'time\|memory'
 >   dtypes   the model's own; as allow_fp32_to_fp16 f16 in 1 node, for which Ascend910A has no f32: Conv2D `conv`
 >   device   weights 0 bytes, inputs 144 bytes, outputs 128 bytes, activations 192 bytes
+>            464 bytes in all; fits into 32.0 GiB of Ascend910A
 >   wrote    m.air (6.2 KiB)
 >   recorded ge.socVersion = Ascend910A
 > go on with:

@@ -8,9 +8,9 @@ $ tailor info m.tir --memory
 > outputs     4 bytes
 > activations 3.0 KiB at their peak, at the Concat `b`
 > any order   at least 3.0 KiB of activations
-> in all      5.0 KiB; the memory of Ascend910B1 is not known (--device-memory)
+> in all      5.0 KiB; fits into 64.0 GiB of Ascend910B1
 $ tailor info m.tir --memory --json
-> {"chip": "Ascend910B1", "weights": 1024, "inputs": 1024, "outputs": 4, "activations": 3072, "activations_at_least": 3072, "total": 5124, "values_without_size": 0, "device_memory": null, "fits": null}
+> {"chip": "Ascend910B1", "weights": 1024, "inputs": 1024, "outputs": 4, "activations": 3072, "activations_at_least": 3072, "total": 5124, "values_without_size": 0, "device_memory": 68719476736, "fits": true}
 # Whether it fits.
 $ tailor info m.tir --memory --device-memory=6K | tail -1
 > in all      5.0 KiB; fits into 6.0 KiB
@@ -27,7 +27,7 @@ $ tailor convert m.tir -o m.air --device-memory=32G 2>&1 | grep -A1 '^  device'
 >   device   weights 1.0 KiB, inputs 1.0 KiB, outputs 4 bytes, activations 3.0 KiB
 >            5.0 KiB in all; fits into 32.0 GiB
 $ tailor convert m.tir -o m.air --summary=json 2>&1 | /usr/bin/python3 -c 'import json, sys; d = json.load(sys.stdin)["device"]; print(d["weights"], d["activations"], d["fits"])'
-> 1028 3072 None
+> 1028 3072 True
 # A device that is known to be too small is a warning.
 $ tailor convert m.tir -o m.air --device-memory=4K 2>&1 | grep 'warning\|hint\|4.0 KiB'
 > m.tir: warning: the model needs 5.0 KiB of the device's memory, which has 4.0 KiB
@@ -43,7 +43,7 @@ $ tailor info open.tir --memory
 > any order   at least 0 bytes of activations
 > in all      0 bytes and what has no fixed size: 3 values, the first `x` of type f32[n,256]
 $ tailor info open.tir --memory --input-shape=x:4,256 | tail -1
-> in all      12.0 KiB; the memory of Ascend910B1 is not known (--device-memory)
+> in all      12.0 KiB; fits into 64.0 GiB of Ascend910B1
 # Another order of the nodes: each wide value is reduced before the next one is made.
 $ printf 'graph @g(%%x: f32[256]) -> (%%y) {\n  %%a = Softmax(%%x) @a\n  %%b = Exp(%%x) @b\n  %%p = ReduceMax(%%a) @p\n  %%q = ReduceMax(%%b) @q\n  %%y = Add(%%p, %%q) @y\n}\n' >two.tir
 $ tailor info two.tir --memory | grep -E "activations"

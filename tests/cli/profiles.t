@@ -6,6 +6,7 @@ $ printf 'graph @g(%%x: f32[n,4], %%z: f32[m,3]) -> (%%y) {\n  const %%w: f32[4,
 $ tailor convert m.tir -o m.air --input-shape=x:1,3,-1,-1 --dynamic-image-size='8,8;16,8' --profile-report 2>&1 | grep -A1 '^  profile'
 >   profile  8,8: x f32[1,3,8,8] -> y f32[1,2,2,2]
 >            MACs 3.46 k, weights 216 bytes, inputs 768 bytes, outputs 32 bytes, activations 512 bytes
+> --
 >   profile  16,8: x f32[1,3,16,8] -> y f32[1,2,4,2]
 >            MACs 6.91 k, weights 216 bytes, inputs 1.5 KiB, outputs 64 bytes, activations 1.0 KiB
 $ tailor convert m.tir -o m.air --input-shape=x:1,3,-1,-1 --dynamic-image-size='8,8;16,8' --profile-report=p.json -q && /usr/bin/python3 -c 'import json; [print(p["profile"], p["works"], p["inputs"][0]["shape"], p["outputs"][0]["shape"], p["macs"], p["device"]["weights"], p["device"]["activations"]) for p in json.load(open("p.json"))]'
@@ -14,15 +15,19 @@ $ tailor convert m.tir -o m.air --input-shape=x:1,3,-1,-1 --dynamic-image-size='
 $ tailor convert m.tir -o m.air --input-shape=x:1,3,-1,-1 --dynamic-image-size='8,8;16,8' --profile-report=p.txt -q && cat p.txt
 >   profile  8,8: x f32[1,3,8,8] -> y f32[1,2,2,2]
 >            MACs 3.46 k, weights 216 bytes, inputs 768 bytes, outputs 32 bytes, activations 512 bytes
+>            in all 1.5 KiB, fits into 64.0 GiB of Ascend910B1
 >   profile  16,8: x f32[1,3,16,8] -> y f32[1,2,4,2]
 >            MACs 6.91 k, weights 216 bytes, inputs 1.5 KiB, outputs 64 bytes, activations 1.0 KiB
+>            in all 2.8 KiB, fits into 64.0 GiB of Ascend910B1
 $ tailor convert m.tir -o m.air --input-shape=x:1,3,-1,-1 --dynamic-image-size='8,8;16,8' --summary=json 2>&1 | /usr/bin/python3 -c 'import json, sys; print([p["profile"] for p in json.load(sys.stdin)["profiles"]])'
 > ['8,8', '16,8']
 $ tailor info m.tir --memory --input-shape=x:-1,3,8,8 --dynamic-batch-size=1,2
 >   profile  1: x f32[1,3,8,8] -> y f32[1,2,2,2]
 >            MACs 3.46 k, weights 216 bytes, inputs 768 bytes, outputs 32 bytes, activations 512 bytes
+>            in all 1.5 KiB, fits into 64.0 GiB of Ascend910B1
 >   profile  2: x f32[2,3,8,8] -> y f32[2,2,2,2]
 >            MACs 6.91 k, weights 216 bytes, inputs 1.5 KiB, outputs 64 bytes, activations 1.0 KiB
+>            in all 2.8 KiB, fits into 64.0 GiB of Ascend910B1
 # The line for atc: everything that it has to see again, quoted for the shell.
 $ tailor convert two.tir -o "a b.air" --input_shape='x:-1,4;z:-1,3' --input_format=ND --dynamic_dims='1,1;2,2' --output_type=FP16 --soc_version=Ascend310P3 --log=error 2>&1 | grep -A2 'go on'
 > go on with:
@@ -54,6 +59,7 @@ $ tailor convert two.tir -o m.air --input-shape='x:1~4,4;z:2~3,3' --profile-repo
 $ tailor convert m.tir -o m.air --input-shape-range='x:[1~2,3,8,8~-1]' --profile-report 2>&1 | grep -A1 '^  profile'
 >   profile  lowest sizes: x f32[1,3,8,8] -> y f32[1,2,2,2]
 >            MACs 3.46 k, weights 216 bytes, inputs 768 bytes, outputs 32 bytes, activations 512 bytes
+> --
 >   profile  highest sizes: x f32[2,3,8,v] -> y f32[2,2,2,"v/4"]
 >            MACs at least 864, weights 216 bytes, inputs 0 bytes, outputs 0 bytes, activations 0 bytes and 3 values of open size
 # Open dims that an option cannot fill.
@@ -77,8 +83,10 @@ $ tailor convert m.tir -o m.air --profile-report
 $ tailor info two.tir --memory --input-shape='x:-1,4;z:-1,3' --dynamic-batch-size=2,5
 >   profile  2: x f32[2,4], z f32[2,3] -> y f32[2,3]
 >            MACs 24, weights 48 bytes, inputs 56 bytes, outputs 24 bytes, activations 24 bytes
+>            in all 152 bytes, fits into 64.0 GiB of Ascend910B1
 >   profile  5: x f32[5,4], z f32[5,3] -> y f32[5,3]
 >            MACs 60, weights 48 bytes, inputs 140 bytes, outputs 60 bytes, activations 60 bytes
+>            in all 308 bytes, fits into 64.0 GiB of Ascend910B1
 # A training step is tried like any other model: what a profile takes is what its sizes take alone.
 $ printf 'graph @s(%%x: f32[n,2], %%t: f32[n,1], %%w: f32[2,1] = [1.0, 1.0], %%lr: f32[] = 0.125) -> (%%L, %%w.out) {\n  const %%k: f32[] = 0.5\n  %%y = MatMul(%%x, %%w)\n  %%e = Sub(%%y, %%t)\n  %%sq = Mul(%%e, %%e)\n  %%L = ReduceMean(%%sq) {keepdims=0}\n  %%ge = Mul(%%e, %%k)\n  %%xt = Transpose(%%x)\n  %%gw = MatMul(%%xt, %%ge)\n  %%d = Mul(%%lr, %%gw)\n  %%w.out = Sub(%%w, %%d)\n}\n' >step.tir
 $ for s in '--dynamic-batch-size=2,4 --input-shape=x:-1,2;t:-1,1' '--input-shape=x:4,2;t:4,1'; do tailor convert step.tir -o m.air --is-distributed=true --rank-size=4 --is-loss-scale=true --loss-scale-manager=torch_amp $s 2>&1 | grep -e 'profiles [0-9]' -e '  device' | sed 's/profile 4: //; s/ (--p.*//'; done

@@ -48,6 +48,29 @@ static const char *chip_of(const tl_cli *cli) {
   return soc ? soc : "Ascend910B1";
 }
 
+/* Adds whether the device has so much. */
+static void add_verdict(const tl_cli *cli, const tl_memory *t, tl_buf *out) {
+  uint64_t room = cli->settings.options.device_memory;
+  if (!room) {
+    tl_buf_printf(out, "the memory of %s is not known (--device-memory)", chip_of(cli));
+    return;
+  }
+  tl_buf_add_z(out, tl_memory_total(t) <= room ? "fits into " : "does not fit into ");
+  tl_add_bytes(out, room);
+  if (!tl_cli_has(cli, TL_OPTION_DEVICE_MEMORY))
+    tl_buf_printf(out, " of %s", chip_of(cli));
+}
+
+void tl_device_memory_total(const tl_cli *cli, const tl_memory *t, tl_buf *out) {
+  uint64_t room = cli->settings.options.device_memory;
+  tl_buf_add_z(out, t->n_unsized ? "in all at least " : "in all ");
+  tl_add_bytes(out, tl_memory_total(t));
+  if (t->n_unsized && (!room || tl_memory_total(t) <= room))
+    return; /* what has no size may be too large */
+  tl_buf_add_z(out, ", ");
+  add_verdict(cli, t, out);
+}
+
 void tl_device_memory_fit(const tl_cli *cli, const tl_module *m, const tl_memory *t, tl_buf *out) {
   uint64_t room = cli->settings.options.device_memory;
   if (t->n_unsized) {
@@ -59,12 +82,7 @@ void tl_device_memory_fit(const tl_cli *cli, const tl_module *m, const tl_memory
       return;
     tl_buf_add_z(out, "; ");
   }
-  if (!room) {
-    tl_buf_printf(out, "the memory of %s is not known (--device-memory)", chip_of(cli));
-    return;
-  }
-  tl_buf_add_z(out, tl_memory_total(t) <= room ? "fits into " : "does not fit into ");
-  tl_add_bytes(out, room);
+  add_verdict(cli, t, out);
 }
 
 static void add_line(tl_buf *out, const char *what, uint64_t bytes) {

@@ -13,6 +13,8 @@ tl_status tl_device_memory_measure(tl_cli *cli, const tl_module *m, tl_memory *o
 void tl_device_memory_warn(tl_cli *cli, const tl_memory *t);
 /* Adds one line: the parts, without a line feed. */
 void tl_device_memory_parts(const tl_memory *t, tl_buf *out);
+/* Adds a clause: how much that is in all, and whether the device has it where that can be told. */
+void tl_device_memory_total(const tl_cli *cli, const tl_memory *t, tl_buf *out);
 /* Adds a clause: whether all of it fits, or what is not known. */
 void tl_device_memory_fit(const tl_cli *cli, const tl_module *m, const tl_memory *t, tl_buf *out);
 /* Adds all of it, a line each. */

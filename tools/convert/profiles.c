@@ -97,7 +97,7 @@ static void add_ports(tl_buf *out, const tl_profile_port *at, uint32_t n) {
     tl_buf_printf(out, "%s%.*s %s", i ? ", " : "", TL_SV_ARG(tl_sv_shown(at[i].name)), at[i].type);
 }
 
-static void add_profile(tl_buf *out, const tl_profile_facts *f) {
+static void add_profile(const tl_cli *cli, tl_buf *out, const tl_profile_facts *f) {
   tl_buf_printf(out, "  profile  %.*s: ", TL_SV_ARG(f->profile->text));
   if (!f->works) {
     tl_buf_add_z(out, "the model cannot work with these\n");
@@ -112,15 +112,17 @@ static void add_profile(tl_buf *out, const tl_profile_facts *f) {
   tl_device_memory_parts(&f->memory, out);
   if (f->memory.n_unsized)
     tl_buf_printf(out, " and %llu values of open size", (unsigned long long)f->memory.n_unsized);
+  tl_buf_add_z(out, "\n           ");
+  tl_device_memory_total(cli, &f->memory, out);
   tl_buf_add_char(out, '\n');
 }
 
-void tl_profiles_text(const tl_profile_facts_vec *v, bool all, tl_buf *out) {
+void tl_profiles_text(const tl_cli *cli, const tl_profile_facts_vec *v, bool all, tl_buf *out) {
   uint64_t least = UINT64_MAX, most = 0;
   uint32_t works = 0;
   for (uint32_t i = 0; i < v->n; i++) {
     if (all)
-      add_profile(out, &v->at[i]);
+      add_profile(cli, out, &v->at[i]);
     if (!v->at[i].works)
       continue;
     works++;
@@ -205,7 +207,7 @@ tl_status tl_profiles_write(tl_cli *cli, const tl_profile_facts_vec *v) {
     tl_profiles_json(cli, v, &w);
     tl_json_finish(&w);
   } else {
-    tl_profiles_text(v, true, &text);
+    tl_profiles_text(cli, v, true, &text);
   }
   tl_status status = tl_session_save_text(&cli->session, path, &text);
   tl_buf_release(&text);

@@ -37,7 +37,7 @@ tl_status tl_profiles_try(tl_cli *cli, const tl_module *m, tl_stage stage,
 /* Writes the file of --profile-report, if it names one; nothing without profiles. */
 tl_status tl_profiles_write(tl_cli *cli, const tl_profile_facts_vec *v) TL_NODISCARD;
 /* Adds a line for the summary, or with `all` one for each profile. */
-void tl_profiles_text(const tl_profile_facts_vec *v, bool all, tl_buf *out);
+void tl_profiles_text(const tl_cli *cli, const tl_profile_facts_vec *v, bool all, tl_buf *out);
 /* Returns the profile that needs most of the device's memory; NULL if none works. */
 const tl_profile_facts *tl_profiles_largest(const tl_profile_facts_vec *v);
 /* Adds an array. */

@@ -214,7 +214,7 @@ void tl_summary_text(tl_cli *cli, tl_module *m, const tl_summary *s, const tl_ou
   if (s->nodes_npu && !cli->settings.options.soc_version)
     tl_buf_printf(out, "  chip     %s, since --soc-version names none\n", chip_name(cli));
   add_precision(cli, m, out);
-  tl_profiles_text(&s->profiles, tl_cli_has(cli, TL_OPTION_PROFILE_REPORT), out);
+  tl_profiles_text(cli, &s->profiles, tl_cli_has(cli, TL_OPTION_PROFILE_REPORT), out);
   add_device(cli, m, s, out);
   add_costs(out, s);
   add_outputs(v, out);

@@ -16,7 +16,7 @@ static tl_status show_profiles(tl_cli *cli, const tl_module *m) {
     tl_profiles_json(cli, &profiles, &w);
     tl_json_finish(&w);
   } else {
-    tl_profiles_text(&profiles, true, &out);
+    tl_profiles_text(cli, &profiles, true, &out);
   }
   tl_profile_facts_vec_release(&profiles);
   if (status == TL_OK)
