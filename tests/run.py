@@ -291,10 +291,10 @@ class Tests:
                         '--planted', planted])
 
     def layers(self):
-        """wrong rewrites that verify --layers must rank first: every 5th (--full: all)"""
+        """wrong rewrites that verify --layers must rank first"""
         planted = os.path.join(self.folder('gcc'), 'tests', 'tailor-planted')
         return counted([PYTHON, 'tests/debug/layers.py', '--tailor', self.tool('gcc'), '--planted',
-                        planted, *([] if self.args.full else ['--every', '5'])])
+                        planted])
 
     def reproducers(self):
         """failures that are recorded and replayed"""
