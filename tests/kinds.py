@@ -58,6 +58,8 @@ SCRIPTS = {
         'what scripts/new-pass, new-op and new-rule write is accepted'),
     'select_rows': ('tests/select/run.py', 'gcc',
         'every row of operator selection: candidates, judged types, columns'),
+    'precision_search': ('tests/precision/search.py', 'gcc',
+        'networks that break in f16: few nodes that must stay wide, minimal; files; refusals'),
     'shares': ('tests/conformance/shares.py', 'gcc',
         'share of the corpus that becomes AIR, and why the rest does not'),
     'step_files': ('tests/train/step_files.py', 'gcc',

@@ -135,7 +135,7 @@ void tl_help_overview(tl_buf *out) {
                     "Compiles ONNX models for Ascend NPUs: reads a model, optimizes its graph, and "
                     "writes AIR\nor ONNX.\n\ncommands:\n");
   for (size_t i = 0; i < n; i++)
-    tl_buf_printf(out, "  %-16s%s\n", commands[i].name, commands[i].summary);
+    tl_buf_printf(out, "  %-18s%s\n", commands[i].name, commands[i].summary);
   tl_buf_add_z(
       out, "\nexit status: 0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot "
            "read or\nwrite, 5 a comparison differs, 70 internal error or out of memory, 128 + "

@@ -119,6 +119,16 @@ static const tl_command commands[] = {
      "it, with the options that were given then, in a process of its own. Says how it ended. Exit "
      "status 5: it ended otherwise than when it was recorded.",
      tl_command_replay},
+    {"precision-search", TL_COMMAND_SEARCH, "MODEL [OPTION of convert...] [-o DIR]",
+     "find the nodes that low precision has to spare",
+     "Finds few nodes that have to keep their dtypes, so that the model in a mode such as "
+     "mixed_float16 (the default) computes what it did: outputs are compared on given or random "
+     "inputs, within a tolerance (by default a cosine similarity of 0.999). Begins with the nodes "
+     "that --precision-policy=range keeps and with those that add most error, and removes nodes "
+     "as long as the tolerance is met. -o DIR writes a file for --keep-dtype, one for "
+     "--customize-dtypes and a mix list, each of which does alone. Prints what the nodes cost "
+     "beside what they gain. Exit status 5: no set of nodes meets the tolerance.",
+     tl_command_precision_search},
     {"test-rules", TL_COMMAND_TEST_RULES, "FILE.tlr [MODEL] [--count=N] [--rule=NAME]",
      "test rewrite rules on graphs made for them",
      "Makes graphs that fit the patterns of the rules in a file, with random shapes, dtypes, "

@@ -71,9 +71,10 @@ enum {
   TL_COMMAND_REDUCE = 1 << 16,
   TL_COMMAND_REPLAY = 1 << 17,
   TL_COMMAND_TEST_RULES = 1 << 18,
-  TL_COMMAND_ANY = (1 << 19) - 1,
+  TL_COMMAND_SEARCH = 1 << 19, /* precision-search */
+  TL_COMMAND_ANY = (1 << 20) - 1,
   /* They run conversions over and over, and take all options of convert. */
-  TL_COMMAND_DEBUG = TL_COMMAND_BISECT | TL_COMMAND_REDUCE | TL_COMMAND_REPLAY
+  TL_COMMAND_DEBUG = TL_COMMAND_BISECT | TL_COMMAND_REDUCE | TL_COMMAND_REPLAY | TL_COMMAND_SEARCH
 };
 
 /* Groups of options in help and documents. From TL_OPTIONS_TRAIN on they are run configuration. */

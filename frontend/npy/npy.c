@@ -6,33 +6,35 @@ enum { MAGIC_BYTES = 6, MAX_HEADER = 1 << 20 };
 
 typedef struct npy {
   tl_module *store;
-  const tl_file *file;
+  const char *path;
+  const unsigned char *data; /* the whole array file, in a mapped file */
+  uint64_t size;
   tl_sv rest; /* of the header */
   tl_sv descr;
   bool fortran;
   bool has_descr, has_order, has_shape;
   int rank;
   int64_t dims[TL_MAX_RANK];
-  uint64_t start; /* of the elements, bytes into the file */
+  uint64_t start; /* of the elements, bytes into the data */
   tl_dtype dtype;
   bool swapped; /* the file has the other byte order */
 } npy;
 
 static tl_status fail(const npy *reader, const char *what) {
-  return tl_fail(reader->store->diag, TL_INVALID_MODEL, TL_AT_FILE(reader->file->path),
+  return tl_fail(reader->store->diag, TL_INVALID_MODEL, TL_AT_FILE(reader->path),
                  "malformed .npy file: %s", what);
 }
 
 /* ---- header --------------------------------------------------------------------------------- */
 
 static tl_status open_header(npy *reader) {
-  const unsigned char *p = reader->file->data;
-  uint64_t size = reader->file->size;
+  const unsigned char *p = reader->data;
+  uint64_t size = reader->size;
   if (size < MAGIC_BYTES + 4 || memcmp(p, "\x93NUMPY", MAGIC_BYTES) != 0)
     return fail(reader, "it does not begin with \\x93NUMPY");
   unsigned major = p[MAGIC_BYTES], width = major == 1 ? 2 : 4;
   if (major < 1 || major > 3 || p[MAGIC_BYTES + 1] != 0)
-    return tl_fail(reader->store->diag, TL_UNSUPPORTED, TL_AT_FILE(reader->file->path),
+    return tl_fail(reader->store->diag, TL_UNSUPPORTED, TL_AT_FILE(reader->path),
                    "version %u.%u of the .npy format; versions 1.0 to 3.0 are supported", major,
                    p[MAGIC_BYTES + 1]);
   uint64_t begin = MAGIC_BYTES + 2 + width, length = 0;
@@ -103,8 +105,8 @@ static tl_status take_shape(npy *reader) {
     return fail(reader, "the shape is not a tuple");
   while (!take(reader, ')')) {
     if (reader->rank == TL_MAX_RANK)
-      return tl_fail(reader->store->diag, TL_LIMIT, TL_AT_FILE(reader->file->path),
-                     "rank is beyond %d", TL_MAX_RANK);
+      return tl_fail(reader->store->diag, TL_LIMIT, TL_AT_FILE(reader->path), "rank is beyond %d",
+                     TL_MAX_RANK);
     if (!take_size(reader, &reader->dims[reader->rank++]))
       return fail(reader, "a dim is not a size");
     if (reader->rank > 1 && take(reader, ')'))
@@ -119,7 +121,7 @@ static tl_status take_shape(npy *reader) {
 static tl_status take_descr(npy *reader) {
   skip_blanks(reader);
   if (reader->rest.n && reader->rest.p[0] == '[')
-    return tl_fail(reader->store->diag, TL_UNSUPPORTED, TL_AT_FILE(reader->file->path),
+    return tl_fail(reader->store->diag, TL_UNSUPPORTED, TL_AT_FILE(reader->path),
                    "an array of records; only numbers and bool are supported");
   reader->has_descr = take_string(reader, &reader->descr);
   return reader->has_descr ? TL_OK : fail(reader, "descr is not a string");
@@ -180,14 +182,14 @@ static tl_status find_dtype(npy *reader) {
     reader->swapped = order == '>';
     return TL_OK;
   }
-  return tl_fail(reader->store->diag, TL_UNSUPPORTED, TL_AT_FILE(reader->file->path),
+  return tl_fail(reader->store->diag, TL_UNSUPPORTED, TL_AT_FILE(reader->path),
                  "elements of type '%.*s'; only numbers and bool are supported\vuse .pb files "
                  "(TensorProto) for strings, bf16 and fp8",
                  TL_SV_ARG(reader->descr));
 }
 
 static tl_status check_size(const npy *reader, uint64_t *bytes) {
-  uint64_t n = 1, has = reader->file->size - reader->start;
+  uint64_t n = 1, has = reader->size - reader->start;
   for (int i = 0; i < reader->rank; i++)
     if (reader->dims[i] == 0)
       n = 0;
@@ -198,7 +200,7 @@ static tl_status check_size(const npy *reader, uint64_t *bytes) {
     return fail(reader, "the elements need more than 2^64 bytes");
   if (*bytes == has)
     return TL_OK;
-  return tl_fail(reader->store->diag, TL_INVALID_MODEL, TL_AT_FILE(reader->file->path),
+  return tl_fail(reader->store->diag, TL_INVALID_MODEL, TL_AT_FILE(reader->path),
                  "the elements need %llu bytes, the file holds %llu", (unsigned long long)*bytes,
                  (unsigned long long)has);
 }
@@ -228,7 +230,7 @@ static void rearrange(const npy *reader, tl_host *to) {
   int64_t index[TL_MAX_RANK] = {0};
   uint64_t strides[TL_MAX_RANK], step = 1, at = 0;
   size_t size = tl_host_element_size(reader->dtype);
-  const unsigned char *from = reader->file->data + reader->start;
+  const unsigned char *from = reader->data + reader->start;
   for (int k = 0; k < reader->rank; k++) {
     int i = reader->fortran ? k : reader->rank - 1 - k;
     strides[i] = step;
@@ -244,15 +246,15 @@ static tl_status read_elements(npy *reader, tl_host_heap *heap, tl_host **out) {
   uint64_t bytes;
   TL_TRY(find_dtype(reader));
   TL_TRY(check_size(reader, &bytes));
-  const unsigned char *data = reader->file->data + reader->start;
+  const unsigned char *data = reader->data + reader->start;
   bool plain = !reader->swapped && (!reader->fortran || reader->rank < 2);
   bool aligned = ((uintptr_t)data & 7) == 0;
   *out = plain && aligned ? tl_host_borrow(heap, reader->dtype, reader->rank, reader->dims, data)
                           : tl_host_new(heap, reader->dtype, reader->rank, reader->dims);
   if (!*out)
     return tl_fail(reader->store->diag, heap->limit ? TL_LIMIT : TL_NO_MEMORY,
-                   TL_AT_FILE(reader->file->path),
-                   "the %llu bytes of elements do not fit into memory", (unsigned long long)bytes);
+                   TL_AT_FILE(reader->path), "the %llu bytes of elements do not fit into memory",
+                   (unsigned long long)bytes);
   if (!plain)
     rearrange(reader, *out);
   else if (!aligned && bytes)
@@ -260,11 +262,18 @@ static tl_status read_elements(npy *reader, tl_host_heap *heap, tl_host **out) {
   return TL_OK;
 }
 
+tl_status tl_npy_read(tl_module *store, const char *path, tl_sv bytes, tl_host_heap *heap,
+                      tl_host **out) {
+  npy reader = {
+      .store = store, .path = path, .data = (const unsigned char *)bytes.p, .size = bytes.n};
+  TL_TRY(read_header(&reader));
+  return read_elements(&reader, heap, out);
+}
+
 tl_status tl_npy_load(tl_module *store, const char *path, tl_host_heap *heap, tl_host **out) {
   tl_file *file;
   TL_TRY(tl_file_open(store->diag, path, TL_FILE_MAP, &file));
-  npy reader = {.store = store, .file = file};
   TL_TRY(tl_module_add_file(store, file));
-  TL_TRY(read_header(&reader));
-  return read_elements(&reader, heap, out);
+  return tl_npy_read(store, file->path, (tl_sv){(const char *)file->data, (size_t)file->size}, heap,
+                     out);
 }

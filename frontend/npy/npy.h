@@ -12,5 +12,8 @@
  * TL_IO, TL_INVALID_MODEL, TL_UNSUPPORTED, TL_LIMIT, TL_NO_MEMORY. */
 tl_status tl_npy_load(tl_module *store, const char *path, tl_host_heap *heap,
                       tl_host **out) TL_NODISCARD;
+/* Reads an array from bytes that the store owns. path: for messages. Reports as tl_npy_load. */
+tl_status tl_npy_read(tl_module *store, const char *path, tl_sv bytes, tl_host_heap *heap,
+                      tl_host **out) TL_NODISCARD;
 
 #endif

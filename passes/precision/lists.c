@@ -23,16 +23,31 @@ static bool enter_name(tl_precision_walk *w, tl_map *map, tl_sv name, uint32_t e
   return tl_map_set(map, s, entry);
 }
 
+/* Enters TYPE->RESULT, as messages and reports call a node without a name, under its result. */
+static bool enter_nameless(tl_precision_walk *w, tl_map *map, tl_sv name, uint32_t entry) {
+  for (size_t i = 1; i + 2 < name.n; i++) {
+    if (name.p[i] != '-' || name.p[i + 1] != '>')
+      continue;
+    tl_symbol s = tl_symbol_find(&w->m->symbols, (tl_sv){name.p + i + 2, name.n - i - 2});
+    if (s != TL_NO_SYMBOL && s != 0 && !tl_map_find(map, tl_map_pair(1, s), NULL) &&
+        !tl_map_set(map, tl_map_pair(1, s), entry))
+      return false;
+  }
+  return true;
+}
+
 /* Enters node names of the files into maps, so that a node is found without a search. */
 static bool enter_names(tl_precision_walk *w) {
   const tl_precision_config *c = w->d->config;
   bool ok = true;
   for (uint32_t i = 0; ok && i < c->n_keep; i++)
     if (!c->keep[i].is_type)
-      ok = enter_name(w, &w->named_keep, c->keep[i].name, i);
+      ok = enter_name(w, &w->named_keep, c->keep[i].name, i) &&
+           enter_nameless(w, &w->named_keep, c->keep[i].name, i);
   for (uint32_t i = 0; ok && i < c->n_custom; i++)
     if (!c->custom[i].is_type)
-      ok = enter_name(w, &w->named_custom, c->custom[i].name, i);
+      ok = enter_name(w, &w->named_custom, c->custom[i].name, i) &&
+           enter_nameless(w, &w->named_custom, c->custom[i].name, i);
   return ok;
 }
 
@@ -173,6 +188,9 @@ static int32_t entry_of(const tl_precision_walk *w, const tl_map *map, tl_node_i
   if (tl_map_count(map) == 0)
     return -1;
   if (node->name && tl_map_find(map, node->name, &entry))
+    return (int32_t)entry;
+  tl_symbol result = node->n_results ? tl_value_get(w->m, node->results)->name : 0;
+  if (!node->name && result && tl_map_find(map, tl_map_pair(1, result), &entry))
     return (int32_t)entry;
   tl_sv names = node->extra ? tl_trace_get(w->m, n, TL_TRACE_NAMES) : TL_SV("");
   if (names.n == 0)

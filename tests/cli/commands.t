@@ -26,24 +26,25 @@ $ tailor help
 > or ONNX.
 >
 > commands:
->   convert         convert an ONNX model for an NPU
->   opt             run passes and print the result
->   passes          list the passes
->   explain         explain what fusion, expansion or precision did to a model
->   ops             list the ops, or describe one
->   info            describe a model
->   run             evaluate a model
->   verify          compare what two models compute
->   simulate-ranks  train on several ranks and compare with one
->   diff-precision  compare two explanations of dtypes
->   diff            show where two models differ
->   extract         write a part of a model
->   bisect          find the rewrite that breaks a model
->   reduce          make a model that fails small
->   replay          run what a reproducer holds
->   test-rules      test rewrite rules on graphs made for them
->   options         list the keys of run configurations
->   help            explain a command
+>   convert           convert an ONNX model for an NPU
+>   opt               run passes and print the result
+>   passes            list the passes
+>   explain           explain what fusion, expansion or precision did to a model
+>   ops               list the ops, or describe one
+>   info              describe a model
+>   run               evaluate a model
+>   verify            compare what two models compute
+>   simulate-ranks    train on several ranks and compare with one
+>   diff-precision    compare two explanations of dtypes
+>   diff              show where two models differ
+>   extract           write a part of a model
+>   bisect            find the rewrite that breaks a model
+>   reduce            make a model that fails small
+>   replay            run what a reproducer holds
+>   precision-search  find the nodes that low precision has to spare
+>   test-rules        test rewrite rules on graphs made for them
+>   options           list the keys of run configurations
+>   help              explain a command
 >
 > exit status: 0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot read or
 > write, 5 a comparison differs, 70 internal error or out of memory, 128 + N stopped
@@ -58,24 +59,25 @@ $ tailor --help
 > or ONNX.
 >
 > commands:
->   convert         convert an ONNX model for an NPU
->   opt             run passes and print the result
->   passes          list the passes
->   explain         explain what fusion, expansion or precision did to a model
->   ops             list the ops, or describe one
->   info            describe a model
->   run             evaluate a model
->   verify          compare what two models compute
->   simulate-ranks  train on several ranks and compare with one
->   diff-precision  compare two explanations of dtypes
->   diff            show where two models differ
->   extract         write a part of a model
->   bisect          find the rewrite that breaks a model
->   reduce          make a model that fails small
->   replay          run what a reproducer holds
->   test-rules      test rewrite rules on graphs made for them
->   options         list the keys of run configurations
->   help            explain a command
+>   convert           convert an ONNX model for an NPU
+>   opt               run passes and print the result
+>   passes            list the passes
+>   explain           explain what fusion, expansion or precision did to a model
+>   ops               list the ops, or describe one
+>   info              describe a model
+>   run               evaluate a model
+>   verify            compare what two models compute
+>   simulate-ranks    train on several ranks and compare with one
+>   diff-precision    compare two explanations of dtypes
+>   diff              show where two models differ
+>   extract           write a part of a model
+>   bisect            find the rewrite that breaks a model
+>   reduce            make a model that fails small
+>   replay            run what a reproducer holds
+>   precision-search  find the nodes that low precision has to spare
+>   test-rules        test rewrite rules on graphs made for them
+>   options           list the keys of run configurations
+>   help              explain a command
 >
 > exit status: 0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot read or
 > write, 5 a comparison differs, 70 internal error or out of memory, 128 + N stopped

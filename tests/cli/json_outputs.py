@@ -57,6 +57,8 @@ CASES = (
     ('bisect', 5, 'bisect other.tir --rules=wrong.tlr'),
     ('bisect', 0, 'bisect m.tir'),
     ('reduce', 0, 'reduce other.tir --rules=wrong.tlr -o small.tir'),
+    ('precision-search', 0, 'precision-search m.tir --precision-mode-v2=fp16'),
+    ('precision-search', 5, 'precision-search m.tir --precision-mode-v2=fp16 --cosine=2'),
     ('replay', 0, 'replay folder'),
     ('explain', 0, 'explain m.tir --rules=wrong.tlr'),
     ('explain --origins', 0, 'explain m.tir --origins'),

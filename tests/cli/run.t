@@ -110,7 +110,7 @@ $ tailor run a.tir --input kk=pb/input_0.pb
 !   hint: did you mean 'k'?
 ? 1
 $ tailor run a.tir --input nofolder
-! tailor: error: --input: 'nofolder' is neither NAME=SOURCE nor a folder
+! tailor: error: --input: 'nofolder' is neither NAME=SOURCE nor a folder nor an .npz file
 ? 1
 $ tailor run a.tir --input x=none.pb
 ! none.pb: error: cannot open 'none.pb': No such file or directory

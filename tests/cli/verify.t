@@ -194,3 +194,20 @@ $ printf 'graph @g(%%x: f32[2]) -> (%%/model/encoder/layers.11/attention/self/qu
 $ tailor run long.tir --exact | grep -v time | awk 'length > 100'
 $ tailor verify long.tir other.tir --exact --json | grep -c 'MatMul_output_0/of/a/very/long/path/0'
 > 3
+# --top-k: the largest numbers of each row are the same ones, however far they are off
+$ printf 'graph @g(%%x: f32[2,4]) -> (%%y) {\n  const %%k: f32[] = 3.0\n  %%y = Mul(%%x, %%k)\n}\n' >top.tir; sed 's/3.0/2.5/' top.tir >near.tir; sed 's/3.0/-3.0/' top.tir >far.tir
+$ tailor verify top.tir near.tir --top-k=2 --tensors=0 | grep -o 'tolerance.*\|^[a-z]* *"y"\|top differs.*'
+> tolerance the same 2 largest of each row
+> equal   "y"
+> top differs in 0 of 2 rows
+$ tailor verify top.tir far.tir --top-k=2 --tensors=0 | grep -o '^[a-z]* *"y"\|top differs.*'
+> differs "y"
+> top differs in 2 of 2 rows
+$ tailor verify top.tir near.tir --top-k=2 --rtol=0.01 --tensors=0 | grep -o 'tolerance.*\|^[a-z]* *"y"'
+> tolerance 1e-07 + 0.01 |b|, the same 2 largest of each row
+> differs "y"
+$ tailor verify top.tir far.tir --top-k=2 --quiet >out.txt
+? 5
+$ tailor verify top.tir near.tir --top-k=0
+! tailor: error: --top-k: '0' is not an integer in 1..1000000 [E10001]
+? 1

@@ -84,18 +84,25 @@ static int by_type(const void *a, const void *b) {
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-static bool is_found(const suggestion *s, tl_sv type) {
-  for (uint32_t i = 0; i < s->found.n; i++)
-    if (tl_sv_eq(s->found.at[i].type, type))
+/* Types that become black, and the configuration that they are added to. */
+typedef struct black {
+  const tl_precision_config *config;
+  const tl_sv *types;
+  uint32_t n;
+} black;
+
+static bool is_black(const black *b, tl_sv type) {
+  for (uint32_t i = 0; i < b->n; i++)
+    if (tl_sv_eq(b->types[i], type))
       return true;
   return false;
 }
 
 /* Returns what an entry of the user's file becomes; 0: nothing. A type that becomes black stays off
  * the list that the user took it off, unless that was the black list. */
-static uint8_t edits_now(const suggestion *s, const tl_mix_edit *e) {
+static uint8_t edits_now(const black *b, const tl_mix_edit *e) {
   const uint8_t taken_off = TL_MIX_REMOVE_WHITE | TL_MIX_REMOVE_GRAY;
-  if (!is_found(s, e->type))
+  if (!is_black(b, e->type))
     return e->edits;
   return e->edits & TL_MIX_REMOVE_BLACK ? 0 : (uint8_t)((e->edits & taken_off) | TL_MIX_ADD_BLACK);
 }
@@ -117,21 +124,22 @@ static void add_type(tl_json_writer *w, const char *key, tl_sv type, uint32_t *n
 }
 
 /* Adds one of the six arrays as "key": [...], or nothing if it is empty. */
-static void add_array(const suggestion *s, tl_json_writer *w, const char *key, uint8_t edit) {
-  const tl_precision_config *c = &s->cli->settings.precision;
+static void add_array(const black *b, tl_json_writer *w, const char *key, uint8_t edit) {
+  const tl_precision_config *c = b->config;
   uint32_t n = 0;
   for (uint32_t i = 0; i < c->n_mix; i++) /* line 0: an entry of --amp-level, not of the file */
-    if (c->mix[i].line && (edits_now(s, &c->mix[i]) & edit))
+    if (c->mix[i].line && (edits_now(b, &c->mix[i]) & edit))
       add_type(w, key, c->mix[i].type, &n);
-  for (uint32_t i = 0; edit == TL_MIX_ADD_BLACK && i < s->found.n; i++)
-    if (!is_edited(c, s->found.at[i].type))
-      add_type(w, key, s->found.at[i].type, &n);
+  for (uint32_t i = 0; edit == TL_MIX_ADD_BLACK && i < b->n; i++)
+    if (!is_edited(c, b->types[i]))
+      add_type(w, key, b->types[i], &n);
   if (n)
     tl_put_end(w);
 }
 
-/* Adds the whole mix list. Lists without entries are left out. */
-static void add_json(const suggestion *s, tl_buf *out) {
+/* Lists without entries are left out. */
+void tl_mixlist_with_black(const tl_precision_config *c, const tl_sv *types, uint32_t n,
+                           tl_buf *out) {
   static const struct {
     const char *name;
     uint8_t add;
@@ -139,6 +147,7 @@ static void add_json(const suggestion *s, tl_buf *out) {
   } lists[] = {{"black-list", TL_MIX_ADD_BLACK, TL_MIX_REMOVE_BLACK},
                {"white-list", TL_MIX_ADD_WHITE, TL_MIX_REMOVE_WHITE},
                {"gray-list", TL_MIX_ADD_GRAY, TL_MIX_REMOVE_GRAY}};
+  const black b = {c, types, n};
   tl_json_writer w = tl_json_to(out);
   bool any = false;
   tl_put_object(&w);
@@ -147,8 +156,8 @@ static void add_json(const suggestion *s, tl_buf *out) {
     tl_buf_init(&list);
     tl_json_writer inner = tl_json_to(&list);
     tl_put_object(&inner);
-    add_array(s, &inner, "to-add", lists[i].add);
-    add_array(s, &inner, "to-remove", lists[i].remove);
+    add_array(&b, &inner, "to-add", lists[i].add);
+    add_array(&b, &inner, "to-remove", lists[i].remove);
     tl_put_end(&inner);
     if (!tl_sv_is(tl_buf_view(&list), "{}")) {
       tl_json_line(&w, 2);
@@ -162,6 +171,16 @@ static void add_json(const suggestion *s, tl_buf *out) {
   if (any)
     tl_json_line(&w, 0);
   tl_json_finish(&w);
+}
+
+/* Adds the whole mix list of a suggestion. */
+static void add_json(suggestion *s, tl_buf *out) {
+  tl_sv *types = tl_arena_calloc(&s->arena, s->found.n + 1U, sizeof *types);
+  for (uint32_t i = 0; types && i < s->found.n; i++)
+    types[i] = s->found.at[i].type;
+  if (types)
+    tl_mixlist_with_black(&s->cli->settings.precision, types, s->found.n, out);
+  out->failed = out->failed || !types;
 }
 
 static void add_text(const suggestion *s, tl_buf *out) {

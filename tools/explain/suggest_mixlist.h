@@ -14,4 +14,9 @@ tl_status tl_suggest_prepare(tl_cli *cli) TL_NODISCARD;
  * types that are black now. TL_INVALID_ARGUMENT, reported, outside of mixed modes. */
 tl_status tl_suggest_mixlist(tl_cli *cli) TL_NODISCARD;
 
+/* Adds the JSON of a mix list that makes op types black: types, sorted, without repetition. Entries
+ * of the user's file in `c` stay, except for these types. */
+void tl_mixlist_with_black(const tl_precision_config *c, const tl_sv *types, uint32_t n,
+                           tl_buf *out);
+
 #endif

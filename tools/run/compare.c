@@ -171,6 +171,46 @@ static void compare_numbers(comparison *c, const tl_host *a, const tl_host *b) {
   c->d->n += n;
 }
 
+/* ---- the largest numbers of a row ------------------------------------------------------------ */
+
+/* Returns the place of the largest number of a row that is not below a bound in the order (number,
+ * then place): of equal numbers the first one counts as larger. NaN is smaller than all. n:
+ * none. */
+static uint64_t next_largest(const tl_host *t, uint64_t row, uint64_t n, uint64_t before) {
+  uint64_t best = n;
+  double limit = before < n ? tl_host_at(t, row * n + before) : (double)INFINITY;
+  for (uint64_t i = 0; i < n; i++) {
+    double v = tl_host_at(t, row * n + i);
+    bool taken = before < n && (v > limit || (v >= limit && i <= before));
+    if (!taken && !isnan(v) && (best == n || v > tl_host_at(t, row * n + best)))
+      best = i;
+  }
+  return best;
+}
+
+/* Returns true if the k largest numbers that `a` has in a row stand where `b` has k of its largest;
+ * numbers of b that are equal may replace each other. */
+static bool same_largest(const tl_host *a, const tl_host *b, uint64_t row, uint64_t n, uint32_t k) {
+  uint64_t of_a = n, of_b = n;
+  for (uint32_t i = 0; i < k && i < n; i++)
+    of_b = next_largest(b, row, n, of_b);
+  double least = of_b < n ? tl_host_at(b, row * n + of_b) : -(double)INFINITY;
+  for (uint32_t i = 0; i < k && i < n; i++) {
+    of_a = next_largest(a, row, n, of_a);
+    if (of_a == n || !(tl_host_at(b, row * n + of_a) >= least))
+      return false;
+  }
+  return true;
+}
+
+static void compare_largest(tl_difference *d, const tl_host *a, const tl_host *b, uint32_t k) {
+  uint64_t n = a->rank ? (uint64_t)a->dims[a->rank - 1] : 1;
+  uint64_t rows = n ? a->n / n : 0;
+  for (uint64_t row = 0; row < rows; row++)
+    d->rows_off += !same_largest(a, b, row, n, k);
+  d->rows += rows;
+}
+
 static void compare_strings(comparison *c, const tl_host *a, const tl_host *b) {
   const tl_sv *x = a->data, *y = b->data;
   for (uint64_t i = 0; i < a->n; i++)
@@ -231,6 +271,8 @@ static void compare_tensors(comparison *c, const tl_host *a, const tl_host *b,
     if (floats && t->share > 0)
       c->atol += t->share * largest(b);
     compare_numbers(c, a, b);
+    if (t->top && tl_dtype_is_float((tl_dtype)b->dtype))
+      compare_largest(c->d, a, b, t->top);
   }
 }
 
@@ -268,5 +310,5 @@ void tl_compare(const tl_host *got, const tl_host *want, const tl_tolerance *t, 
   }
   bool close = !t->elements || out->off == 0;
   bool alike = isnan(t->cosine) || out->cosine >= t->cosine; /* NaN is not alike */
-  out->equal = !out->reason && close && alike;
+  out->equal = !out->reason && close && alike && out->rows_off == 0;
 }

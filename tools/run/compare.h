@@ -11,6 +11,8 @@ typedef struct tl_tolerance {
   double rtol;
   double atol;
   double cosine; /* least similarity; NaN: not asked for */
+  uint32_t
+      top; /* the so many largest numbers of each row must be the same ones; 0: not asked for */
   bool by_type;  /* widen rtol to one unit in the last place of the coarser type */
   bool elements; /* rtol and atol count */
   bool by_depth; /* nothing was asked for: unit and share are those of each value */
@@ -27,6 +29,8 @@ typedef struct tl_difference {
   const char *reason; /* why nothing can be said about elements ("shapes differ"); NULL */
   uint64_t n;         /* elements compared */
   uint64_t off;       /* of them beyond the tolerance */
+  uint64_t rows;      /* with tl_tolerance.top: rows along the last dim */
+  uint64_t rows_off;  /* of them whose largest numbers are others */
   uint64_t worst;     /* the element farthest beyond it */
   double got, want;   /* its values */
   double excess;      /* greatest error over what is allowed for the element */

@@ -4,7 +4,7 @@
 
 #include <ctype.h>
 
-#include "frontend/npy/npy.h"
+#include "frontend/npy/npz.h"
 #include "frontend/onnx/data.h"
 #include "ir/graph.h"
 #include "ir/infer/infer.h"
@@ -109,7 +109,7 @@ static tl_status unknown_input(tl_evaluation *e, const tl_module *m, const char 
   const char *equals = strchr(text, '=');
   if (!equals)
     return tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, at_input(e),
-                   "'%s' is neither NAME=SOURCE nor a folder", text);
+                   "'%s' is neither NAME=SOURCE nor a folder nor an .npz file", text);
   tl_sv name = {text, (size_t)(equals - text)}, nearest = {"", 0};
   const tl_options *o = &e->cli->settings.options;
   for (uint32_t i = 0; i < o->n_frozen; i++)
@@ -180,6 +180,31 @@ static tl_status take_folder(tl_evaluation *e, const tl_module *m, const char *p
   return status;
 }
 
+/* Who takes arrays of an archive. */
+typedef struct archive {
+  tl_evaluation *e;
+  const tl_module *m;
+  const char *path;
+  tl_host_vec *out;
+} archive;
+
+/* Takes an array for the input of its name. */
+static tl_status take_array(void *user, tl_sv name, tl_host *value) {
+  archive *a = user;
+  tl_value_id v = input_named(a->m, name);
+  if (!v) {
+    tl_host_release(value);
+    return tl_fail(&a->e->cli->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(a->path),
+                   "the model has no input '%.*s'\v'tailor info' lists the inputs; arrays of an "
+                   "archive go by their names",
+                   TL_SV_ARG(tl_sv_shown(name)));
+  }
+  tl_host **slot = &a->out->at[tl_value_get(a->m, v)->index];
+  tl_host_release(*slot);
+  *slot = value;
+  return TL_OK;
+}
+
 /* Applies all --input in order, so that a later one replaces an earlier one. */
 static tl_status take_options(tl_evaluation *e, const tl_module *m, tl_host_vec *out,
                               bool *assumed) {
@@ -190,6 +215,8 @@ static tl_status take_options(tl_evaluation *e, const tl_module *m, tl_host_vec 
       TL_TRY(take_source(e, m, v, source, assumed, &out->at[tl_value_get(m, v)->index]));
     else if (tl_is_folder(text))
       TL_TRY(take_folder(e, m, text, out));
+    else if (tl_sv_ends_with(tl_sv_from(text), ".npz"))
+      TL_TRY(tl_npz_load(e->store, text, &e->heap, take_array, &(archive){e, m, text, out}));
     else
       return unknown_input(e, m, text);
   }

@@ -16,16 +16,20 @@ static tl_status read_number(tl_cli *cli, tl_option_id id, double *out) {
 }
 
 tl_status tl_verify_tolerance(tl_cli *cli, tl_tolerance *t) {
-  bool has_cosine = tl_cli_has(cli, TL_OPTION_COSINE);
+  bool has_cosine = tl_cli_has(cli, TL_OPTION_COSINE), has_top = tl_cli_has(cli, TL_OPTION_TOP_K);
+  uint64_t top = 0;
   bool has_bounds = tl_cli_has(cli, TL_OPTION_RTOL) || tl_cli_has(cli, TL_OPTION_ATOL);
   *t = (tl_tolerance){.cosine = (double)NAN};
   TL_TRY(read_number(cli, TL_OPTION_RTOL, &t->rtol));
   TL_TRY(read_number(cli, TL_OPTION_ATOL, &t->atol));
   if (has_cosine)
     TL_TRY(read_number(cli, TL_OPTION_COSINE, &t->cosine));
-  t->elements = has_bounds || !has_cosine;
+  if (has_top && !tl_parse_u64(tl_sv_from(tl_cli_get(cli, TL_OPTION_TOP_K)), &top))
+    return TL_INTERNAL; /* the option table bounds it */
+  t->top = (uint32_t)top;
+  t->elements = has_bounds || (!has_cosine && !has_top);
   t->by_type = !tl_cli_has(cli, TL_OPTION_RTOL);
-  t->by_depth = !has_bounds && !has_cosine;
+  t->by_depth = !has_bounds && !has_cosine && !has_top;
   return TL_OK;
 }
 

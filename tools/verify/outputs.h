@@ -5,8 +5,8 @@
 
 #include "tools/verify/report.h"
 
-/* Reads what counts as equal. --cosine alone replaces the bounds on elements; without any option
- * the bounds widen with the number of roundings (by_depth). */
+/* Reads what counts as equal. --cosine and --top-k without bounds on elements replace these;
+ * without any option the bounds widen with the number of roundings (by_depth). */
 tl_status tl_verify_tolerance(tl_cli *cli, tl_tolerance *t) TL_NODISCARD;
 /* Returns the name of an output of the main graph. */
 tl_sv tl_output_name(const tl_module *m, uint32_t i);

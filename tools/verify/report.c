@@ -107,6 +107,9 @@ static void add_difference(tl_buf *out, const tl_output_row *row) {
   tl_add_short(out, d->max_rel);
   tl_buf_add_z(out, ", cosine ");
   tl_add_short(out, d->cosine);
+  if (d->rows)
+    tl_buf_printf(out, ", top differs in %llu of %llu row%s", (unsigned long long)d->rows_off,
+                  (unsigned long long)d->rows, d->rows > 1 ? "s" : "");
 }
 
 static void add_worst(tl_buf *out, const tl_difference *d) {
@@ -175,6 +178,9 @@ static void add_tolerance(tl_buf *out, const tl_verify_report *r) {
     tl_buf_add_z(out, t->elements ? ", cosine " : "cosine ");
     tl_buf_add_f64(out, t->cosine);
   }
+  if (t->top)
+    tl_buf_printf(out, "%sthe same %u largest of each row",
+                  t->elements || t->cosine >= 0 ? ", " : "", t->top);
   if (g.unit > 0) {
     tl_buf_add_z(out, " + ");
     tl_add_short(out, tl_grain_share(g));
@@ -251,6 +257,8 @@ static void json_tolerance(tl_json_writer *w, const tl_verify_report *r) {
   tl_member_f64(w, "rtol", t->elements ? t->rtol : (double)NAN);
   tl_member_f64(w, "atol", t->elements ? t->atol : (double)NAN);
   tl_member_f64(w, "cosine", t->cosine);
+  if (t->top)
+    tl_member_u64(w, "top_k", t->top);
   tl_member_f64(w, "share", tl_grain_share(g));
   tl_member_z(w, "dtype", g.unit > 0 ? tl_dtype_get(g.dtype)->name : "");
   tl_member_fixed(w, "roundings", g.steps, 0);
@@ -271,6 +279,8 @@ static void json_row(tl_json_writer *w, tl_sv name, const tl_difference *d) {
   tl_member_f64(w, "largest", d->largest);
   tl_member_f64(w, "unit", d->unit);
   tl_member_f64(w, "cosine", d->cosine);
+  if (d->rows)
+    tl_member_u64(w, "rows_off", d->rows_off);
   tl_put_end(w);
 }
 

@@ -78,8 +78,11 @@ void tl_twins_release(tl_twins *t) {
 
 static tl_tolerance tolerance_of(const tl_twins *t, tl_value_id v) {
   tl_value_id other = t->of_b[v];
-  return tl_tolerance_for(t->tolerance, tl_grain_worse(tl_grain_of(&t->grains[0], other),
-                                                       tl_grain_of(&t->grains[1], v)));
+  tl_tolerance own = tl_tolerance_for(
+      t->tolerance,
+      tl_grain_worse(tl_grain_of(&t->grains[0], other), tl_grain_of(&t->grains[1], v)));
+  own.top = 0; /* what ranks high means something of outputs only */
+  return own;
 }
 
 /* Returns true if the pair is a guess by origin, or comes from files, and the shapes show that it

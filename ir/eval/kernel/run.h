@@ -20,6 +20,11 @@ typedef tl_status (*tl_eval_watch)(void *user, const tl_module *m, tl_value_id v
 typedef tl_status (*tl_eval_replace)(void *user, const tl_module *m, tl_value_id v,
                                      tl_host **value);
 
+/* Gives the results of a node of the root graph that are known from elsewhere, so that its kernel
+ * need not run: fills results[0..n_results) with owned references and returns true. False: the
+ * kernel runs. */
+typedef bool (*tl_eval_known)(void *user, const tl_module *m, tl_node_id n, tl_host **results);
+
 typedef struct tl_eval_options {
   bool exact;
   tl_dtype emulate; /* F16 or BF16: every f32 and f64 value is rounded to that type when it is
@@ -29,6 +34,7 @@ typedef struct tl_eval_options {
   uint64_t seed;              /* of random ops without a seed of their own */
   tl_eval_watch watch;        /* NULL: nobody */
   tl_eval_replace replace;    /* of results of nodes, with watch_user; NULL: none is replaced */
+  tl_eval_known known; /* results that need not be computed, with watch_user; NULL: all are */
   void *watch_user;
   _Atomic uint32_t *done; /* counts the nodes of the root graph that ran, for another thread; NULL:
                              nobody reads it */
