@@ -28,7 +28,7 @@ GROUPS = {
                'precision_peers', 'precision_search',
                'train_air', 'training_info', 'train_steps', 'half_steps',
                'gradients', 'formulas', 'estimates', 'artifacts', 'single_graph', 'loop_steps',
-               'variants', 'planted', 'layers', 'reproducers'],
+               'variants', 'planted', 'layers', 'dumps', 'reproducers'],
     'deep': ['random_graphs', 'random_scopes', 'hunt', 'hunt_npu', 'hunt_train', 'precision',
              'ranges', 'extremes', 'kernels', 'train_random', 'tail_random', 'oom',
              'oom_commands', 'file_faults', 'determinism', 'emulation', 'fuzz'],

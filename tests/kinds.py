@@ -58,6 +58,8 @@ SCRIPTS = {
         'what scripts/new-pass, new-op and new-rule write is accepted'),
     'select_rows': ('tests/select/run.py', 'gcc',
         'every row of operator selection: candidates, judged types, columns'),
+    'dumps': ('tests/debug/dumps.py', 'asan',
+        'verify --layers with what a device recorded: .npy, .bin, wrong folders and lists'),
     'precision_search': ('tests/precision/search.py', 'gcc',
         'networks that break in f16: few nodes that must stay wide, minimal; files; refusals'),
     'shares': ('tests/conformance/shares.py', 'gcc',

@@ -90,32 +90,14 @@ static void begin_trials(tl_table *table, const char *first) {
     tl_table_add(table, heads[i]);
 }
 
-static void add_tolerance(tl_buf *out, const tl_tolerance *t) {
-  tl_buf_add_z(out, "tolerance");
-  if (t->elements) {
-    tl_buf_add_char(out, ' ');
-    tl_buf_add_f64(out, t->atol);
-    tl_buf_add_z(out, " + ");
-    tl_buf_add_f64(out, t->rtol);
-    tl_buf_add_z(out, " |b|");
-  }
-  if (t->cosine >= 0) {
-    tl_buf_add_z(out, t->elements ? ", cosine " : " cosine ");
-    tl_buf_add_f64(out, t->cosine);
-  }
-  if (t->top)
-    tl_buf_printf(out, "%s the same %u largest of each row",
-                  t->elements || t->cosine >= 0 ? "," : "", t->top);
-  tl_buf_add_char(out, '\n');
-}
-
 static void add_head(tl_buf *out, const tl_search *s, const tl_search_findings *f) {
   tl_table table;
   if (s->note.n) {
     tl_buf_add_sv(out, tl_buf_view(&s->note));
     tl_buf_add_char(out, '\n');
   }
-  add_tolerance(out, &s->tolerance);
+  tl_verify_add_tolerance(out, &s->tolerance);
+  tl_buf_add_char(out, '\n');
   tl_buf_printf(out, "%s lowers %u node%s\n", s->config.mode_name, s->nodes.n,
                 s->nodes.n == 1 ? "" : "s");
   begin_trials(&table, "kept wide");

@@ -163,10 +163,7 @@ static tl_grain coarsest(const tl_verify_report *r) {
   return worst;
 }
 
-/* Adds what the comparison allowed, in the form "atol + rtol |b| + share max|b|". */
-static void add_tolerance(tl_buf *out, const tl_verify_report *r) {
-  const tl_tolerance *t = r->tolerance;
-  tl_grain g = coarsest(r);
+void tl_verify_add_tolerance(tl_buf *out, const tl_tolerance *t) {
   tl_buf_add_z(out, "tolerance ");
   if (t->elements) {
     tl_buf_add_f64(out, t->atol);
@@ -181,6 +178,12 @@ static void add_tolerance(tl_buf *out, const tl_verify_report *r) {
   if (t->top)
     tl_buf_printf(out, "%sthe same %u largest of each row",
                   t->elements || t->cosine >= 0 ? ", " : "", t->top);
+}
+
+/* Adds what the comparison allowed, for coarse dtypes "atol + rtol |b| + share max|b|". */
+static void add_tolerance(tl_buf *out, const tl_verify_report *r) {
+  tl_grain g = coarsest(r);
+  tl_verify_add_tolerance(out, r->tolerance);
   if (g.unit > 0) {
     tl_buf_add_z(out, " + ");
     tl_add_short(out, tl_grain_share(g));

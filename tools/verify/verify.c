@@ -5,6 +5,7 @@
 #include "tools/run/inputs.h"
 #include "tools/run/runner.h"
 #include "tools/verify/aipp.h"
+#include "tools/verify/dumps.h"
 #include "tools/verify/outputs.h"
 #include "tools/verify/report.h"
 
@@ -157,16 +158,53 @@ static tl_status run_layers(tl_evaluation *e, tl_module *b, const tl_host_vec *i
   return status;
 }
 
+/* Says how many files were of use. */
+static void note_dumps(tl_buf *note, const tl_dumps *d) {
+  tl_buf_printf(note, "%s%u dumped tensors are compared", note->n ? "; " : "", d->used);
+  if (d->foreign)
+    tl_buf_printf(note, ", %u files are of other nodes or of inputs", d->foreign);
+  if (d->again)
+    tl_buf_printf(note, ", %u files are of tensors that an earlier file has", d->again);
+}
+
+/* Takes what a device recorded in place of a run of the second model. outputs: receives those that
+ * were recorded, NULL for others. */
+static tl_status take_dumps(tl_evaluation *e, tl_module *b, tl_verify_report *r,
+                            tl_host_vec *outputs) {
+  tl_dumps found;
+  if (e->cli->inputs.n == 0 && tl_module_main(b)->inputs.n)
+    tl_warn(&e->cli->diag, tl_at_option(&e->cli->settings, TL_OPTION_DUMPS),
+            "the inputs are random, so all tensors will differ from those that a device made of "
+            "others\vgive the inputs of its run with --input");
+  TL_TRY(tl_dumps_read(e, &r->twins, &found));
+  note_dumps(&r->note, &found);
+  for (uint32_t i = 0; i < tl_graph_n_outputs(b, tl_module_main(b)); i++) {
+    tl_value_id v = tl_graph_output(b, tl_module_main(b), i);
+    if (!tl_host_vec_push(outputs, tl_host_retain(r->twins.given[v])))
+      return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
+  }
+  return tl_twins_compare_given(&r->twins);
+}
+
+/* Runs the second model. */
+static tl_status run_second(tl_evaluation *e, tl_module *b, tl_verify_report *r,
+                            tl_host_vec *values) {
+  e->options.watch_user = &r->twins;
+  if (tl_cli_has(e->cli, TL_OPTION_DUMPS))
+    return take_dumps(e, b, r, &values[3]);
+  e->options.watch = r->inner ? tl_twins_watch_b : NULL;
+  tl_status status = tl_evaluation_run(e, b, &values[1], &values[3]);
+  e->options.watch = NULL;
+  return status;
+}
+
 /* Runs both models on the same inputs. The first is the reference: only it may run in another
  * runtime, and only the second imitates an NPU. */
 static tl_status run_both(tl_evaluation *e, tl_module *a, tl_module *b, const tl_kin *kin,
                           tl_verify_report *r, tl_host_vec *values) {
   TL_TRY(prepare(e, a, b, kin, r));
   TL_TRY(run_first(e, a, r, values));
-  e->options.watch_user = &r->twins;
-  e->options.watch = r->inner ? tl_twins_watch_b : NULL;
-  tl_status status = tl_evaluation_run(e, b, &values[1], &values[3]);
-  e->options.watch = NULL;
+  tl_status status = run_second(e, b, r, values);
   if (status == TL_OK && kin)
     status = run_layers(e, b, &values[1]);
   if (status == TL_OK)
@@ -244,6 +282,13 @@ static tl_status check_words(tl_cli *cli) {
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                    "this command compares two models, or a model with a folder of outputs\vtailor "
                    "verify MODEL MODEL|FOLDER, or tailor verify MODEL --npu");
+  if (tl_cli_has(cli, TL_OPTION_DUMPS) && !tl_cli_has(cli, TL_OPTION_LAYERS))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, TL_OPTION_DUMPS),
+                   "has no effect without --layers");
+  if (tl_cli_has(cli, TL_OPTION_DUMP_SHAPES) && !tl_cli_has(cli, TL_OPTION_DUMPS))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
+                   tl_at_option(&cli->settings, TL_OPTION_DUMP_SHAPES),
+                   "has no effect without --dumps");
   if (npu && cli->word2 && !folder)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
                    tl_at_option(&cli->settings, TL_OPTION_NPU_FORM),
