@@ -50,8 +50,8 @@ static const struct {
 } formats[] = {
     {"YUV420SP_U8", TL_AIPP_YUV420SP}, {"XRGB8888_U8", TL_AIPP_XRGB},
     {"RGB888_U8", TL_AIPP_RGB},        {"YUV400_U8", TL_AIPP_YUV400},
-    {"ARGB8888_U8", TL_AIPP_OTHER},    {"YUYV_U8", TL_AIPP_OTHER},
-    {"YUV422SP_U8", TL_AIPP_OTHER},    {"AYUV444_U8", TL_AIPP_OTHER},
+    {"ARGB8888_U8", TL_AIPP_XRGB},     {"YUYV_U8", TL_AIPP_YUYV},
+    {"YUV422SP_U8", TL_AIPP_YUV422SP}, {"AYUV444_U8", TL_AIPP_AYUV},
     {"NC1HWC0DI_FP16", TL_AIPP_OTHER}, {"NC1HWC0DI_S8", TL_AIPP_OTHER},
     {"RAW10", TL_AIPP_OTHER},          {"RAW12", TL_AIPP_OTHER},
     {"RAW16", TL_AIPP_OTHER},          {"RAW24", TL_AIPP_OTHER},
@@ -335,7 +335,7 @@ static void warn_useless(reader *r, const tl_aipp_op *op) {
   }
 }
 
-/* Planes of U and V have half the size, so places and sizes are even. */
+/* Pixels share U and V, so places and sizes are even. */
 static tl_status check_even(reader *r, const tl_aipp_op *op) {
   const struct {
     const char *name;
@@ -344,10 +344,11 @@ static tl_status check_even(reader *r, const tl_aipp_op *op) {
               {"src_image_size_h", op->src_h},
               {"load_start_pos_w", op->crop ? op->crop_x : 0},
               {"load_start_pos_h", op->crop ? op->crop_y : 0}};
-  for (size_t i = 0; op->format == TL_AIPP_YUV420SP && i < sizeof even / sizeof *even; i++)
+  for (size_t i = 0; tl_aipp_is_yuv(op->format) && i < sizeof even / sizeof *even; i++)
     if (even[i].v % 2)
       return tl_fail(r->diag, TL_INVALID_ARGUMENT, at_field(r, op, even[i].name),
-                     "%s is %d; with YUV420SP_U8 it has to be even", even[i].name, even[i].v);
+                     "%s is %d; with %s it has to be even", even[i].name, even[i].v,
+                     op->format_name);
   return TL_OK;
 }
 
@@ -374,9 +375,10 @@ static tl_status check_static(reader *r, const tl_aipp_op *op) {
                    at_field(r, op, op->src_w ? "src_image_size_w" : "src_image_size_h"),
                    "src_image_size_w and src_image_size_h go together\vgive both, or neither if "
                    "images have the size of the input");
-  if (op->ax_swap && op->format != TL_AIPP_XRGB)
+  if (op->ax_swap && !tl_aipp_is_wide(op->format))
     return tl_fail(r->diag, TL_INVALID_ARGUMENT, at_field(r, op, "ax_swap_switch"),
-                   "ax_swap_switch is for XRGB8888_U8, not for %s", op->format_name);
+                   "ax_swap_switch is for XRGB8888_U8, ARGB8888_U8 and AYUV444_U8, not for %s",
+                   op->format_name);
   if (op->csc && op->format == TL_AIPP_YUV400)
     return tl_fail(r->diag, TL_INVALID_ARGUMENT, at_field(r, op, "csc_switch"),
                    "csc_switch: YUV400_U8 has no colours to convert");

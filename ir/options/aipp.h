@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Image preprocessing in front of a model (AIPP), as a file of --insert-op-conf describes it. The
- * device does it: swap channels, crop, convert colours, normalize, pad, in this order. */
+ * device does it: swap channels, crop, convert colours, resize, normalize, pad, in this order. */
 #ifndef TL_IR_OPTIONS_AIPP_H
 #define TL_IR_OPTIONS_AIPP_H
 
@@ -13,11 +13,14 @@ typedef enum tl_aipp_mode {
   TL_AIPP_DYNAMIC /* parameters come with each image */
 } tl_aipp_mode;
 
-/* Formats of images. The first five are described; others belong to other chips. */
+/* Formats of images of bytes; others are of other types or chips. */
 typedef enum tl_aipp_format {
   TL_AIPP_NO_FORMAT,
   TL_AIPP_YUV420SP, /* a plane of Y, then one of U and V in turns, of half the size each way */
-  TL_AIPP_XRGB,     /* four bytes a pixel, of which one is ignored */
+  TL_AIPP_YUV422SP, /* the same, of half the width only */
+  TL_AIPP_YUYV,     /* pairs of pixels: Y, U, Y, V */
+  TL_AIPP_AYUV,     /* four bytes a pixel, of which one is ignored: Y, U, V */
+  TL_AIPP_XRGB,     /* four bytes a pixel, of which one is ignored: R, G, B; also ARGB */
   TL_AIPP_RGB,      /* three bytes a pixel */
   TL_AIPP_YUV400,   /* one byte a pixel */
   TL_AIPP_OTHER     /* known by name only */
@@ -52,5 +55,15 @@ typedef struct tl_aipp_config {
   const tl_aipp_op *ops;
   uint32_t n;
 } tl_aipp_config;
+
+/* Returns true for formats whose pixels are Y, U and V. */
+static inline bool tl_aipp_is_yuv(int32_t format) {
+  return format >= TL_AIPP_YUV420SP && format <= TL_AIPP_AYUV;
+}
+
+/* Returns true for formats of four bytes a pixel, of which one is ignored. */
+static inline bool tl_aipp_is_wide(int32_t format) {
+  return format == TL_AIPP_AYUV || format == TL_AIPP_XRGB;
+}
 
 #endif

@@ -71,7 +71,7 @@ tl_status tl_aipp_input(tl_module *m, const tl_aipp_op *op, tl_value_id *out) {
 
 /* A matrix of one row makes gray, of Y alone when that comes in; biases would make channels. */
 bool tl_aipp_is_gray(const tl_aipp_op *op) {
-  bool yuv = op->format == TL_AIPP_YUV420SP;
+  bool yuv = tl_aipp_is_yuv(op->format);
   const int32_t *bias = yuv ? op->in_bias : op->out_bias;
   bool gray = op->csc && !bias[0] && !bias[1] && !bias[2];
   for (int i = yuv ? 1 : 3; i < 9; i++)
@@ -89,8 +89,8 @@ tl_aipp_size tl_aipp_output_size(const tl_aipp_op *op, int64_t w, int64_t h) {
     s.src_w = s.part_w = w - pad_w;
     s.src_h = s.part_h = h - pad_h;
   }
-  s.out_w = (op->resize && op->resize_w ? op->resize_w : s.part_w) + pad_w;
-  s.out_h = (op->resize && op->resize_h ? op->resize_h : s.part_h) + pad_h;
+  s.out_w = (!op->resize ? s.part_w : op->resize_w ? op->resize_w : w - pad_w) + pad_w;
+  s.out_h = (!op->resize ? s.part_h : op->resize_h ? op->resize_h : h - pad_h) + pad_h;
   return s;
 }
 
@@ -157,11 +157,10 @@ static tl_status check_sizes(tl_module *m, const tl_aipp_op *op, tl_sv name, con
   tl_aipp_size s = tl_aipp_output_size(op, w, h);
   TL_TRY(check_part(m, op, s));
   bool even = s.src_w % 2 == 0 && s.src_h % 2 == 0;
-  if (op->format == TL_AIPP_YUV420SP && !even)
+  if (tl_aipp_is_yuv(op->format) && !even)
     return tl_fail(m->diag, TL_INVALID_ARGUMENT, at(op),
-                   "images of YUV420SP_U8 have even sizes, this one has %lld x %lld (width x "
-                   "height)",
-                   (long long)s.src_w, (long long)s.src_h);
+                   "images of %s have even sizes, this one has %lld x %lld (width x height)",
+                   op->format_name, (long long)s.src_w, (long long)s.src_h);
   if (s.out_w == w && s.out_h == h)
     return TL_OK;
   return tl_fail(m->diag, TL_INVALID_ARGUMENT, at(op),

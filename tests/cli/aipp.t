@@ -56,7 +56,7 @@ $ printf 'aipp_op {\n aipp_mode: static\n input_format: RGB888_U8\n src_image_si
 !   hint: give both, or neither if images have the size of the input
 ? 1
 $ printf 'aipp_op {\n aipp_mode: static\n input_format: RGB888_U8\n ax_swap_switch: true\n}\n' >e.cfg; tailor convert m.tir --dry-run -o m.air --insert-op-conf=e.cfg
-! e.cfg:4:2: error: ax_swap_switch is for XRGB8888_U8, not for RGB888_U8
+! e.cfg:4:2: error: ax_swap_switch is for XRGB8888_U8, ARGB8888_U8 and AYUV444_U8, not for RGB888_U8
 ? 1
 $ printf 'aipp_op {\n aipp_mode: static\n input_format: RGB888_U8\n src_image_size_w: 6\n src_image_size_h: 6\n crop: true\n load_start_pos_w: 3\n crop_size_w: 4\n}\n' >e.cfg; tailor convert m.tir --dry-run -o m.air --insert-op-conf=e.cfg
 ! e.cfg:8:2: error: the part that crop takes ends at 7, but src_image_size_w is 6
@@ -133,13 +133,32 @@ $ tailor verify m.tir --aipp=a.cfg --insert-op-conf=b.cfg
 $ tailor verify m.tir --aipp --insert-op-conf=missing.cfg
 ! missing.cfg: error: cannot open the AIPP configuration: No such file or directory
 ? 4
+# Dynamic preprocessing: a static file holds the parameters of one run.
+$ tailor convert m.tir -q -o dyn.air --insert-op-conf=d.cfg; tailor verify dyn.air --aipp; tailor verify dyn.air --aipp=a.cfg --tensors=0 | tail -1
+> 1 tensors have the same name, 0 of them differ
+! d.cfg:1:1: error: aipp_mode: dynamic has its parameters only at run time, so --aipp cannot compute it
+!   hint: give --aipp a file with aipp_mode: static and the parameters of one run
+# Formats of bytes that other chips take; a resize to what the input takes.
+$ for f in ARGB8888_U8 YUYV_U8 YUV422SP_U8 AYUV444_U8; do echo "aipp_op { aipp_mode: static input_format: $f }" >e.cfg; tailor verify m.tir --aipp=e.cfg --tensors=0 | sed '1!{$!d}'; done
+> AIPP makes 'x' from random bytes of ARGB8888_U8
+> 1 tensors have the same name, 0 of them differ
+> AIPP makes 'x' from random bytes of YUYV_U8
+> 1 tensors have the same name, 0 of them differ
+> AIPP makes 'x' from random bytes of YUV422SP_U8
+> 1 tensors have the same name, 0 of them differ
+> AIPP makes 'x' from random bytes of AYUV444_U8
+> 1 tensors have the same name, 0 of them differ
+$ printf 'aipp_op {\n aipp_mode: static\n input_format: YUYV_U8\n src_image_size_w: 6\n src_image_size_h: 8\n crop: true\n load_start_pos_w: 1\n}\n' >e.cfg; tailor convert m.tir --dry-run -o m.air --insert-op-conf=e.cfg
+! e.cfg:7:2: error: load_start_pos_w is 1; with YUYV_U8 it has to be even
+? 1
+$ printf 'aipp_op { aipp_mode: static input_format: RGB888_U8 src_image_size_w: 9 src_image_size_h: 7 resize: true }' >e.cfg; tailor verify m.tir --aipp=e.cfg --tensors=0 | tail -1
+> 1 tensors have the same name, 0 of them differ
+! e.cfg:1:1: warning: resize is computed as bilinear with the centres of pixels on each other; that the device interpolates is known, where it takes its samples is not
 # What cannot be computed is refused by name.
-$ for t in 'resize: true resize_output_w: 4 resize_output_h: 4' 'single_line_mode: true' 'input_format: YUV422SP_U8' ; do case "$t" in input*) ;; *) t="input_format: RGB888_U8 $t" ;; esac; echo "aipp_op { aipp_mode: static $t }" >e.cfg; tailor verify m.tir --aipp=e.cfg; done
-! e.cfg:1:1: error: how the device resizes is not documented, so --aipp cannot compute it
-!   hint: give --aipp a file without resize, and an image that was resized before
+$ for t in 'single_line_mode: true' 'input_format: RAW16' ; do case "$t" in input*) ;; *) t="input_format: RGB888_U8 $t" ;; esac; echo "aipp_op { aipp_mode: static $t }" >e.cfg; tailor verify m.tir --aipp=e.cfg; done
 ! e.cfg:1:1: error: what single_line_mode does is not documented, so --aipp cannot compute it
 !   hint: leave single_line_mode out
-! e.cfg:1:29: warning: input_format: how YUV422SP_U8 becomes pixels is not known here, so only names are checked
+! e.cfg:1:29: warning: input_format: how RAW16 becomes pixels is not known here, so only names are checked
 ! e.cfg:1:1: error: the evaluator does not know this input_format, so --aipp cannot compute it
 !   hint: give --aipp a file that describes the same image as RGB888_U8 or YUV420SP_U8
 ? 3

@@ -16,7 +16,9 @@ import subprocess
 import sys
 import tempfile
 
-FORMATS = {'RGB888_U8': 3, 'XRGB8888_U8': 4, 'YUV420SP_U8': 1.5, 'YUV400_U8': 1}
+FORMATS = {'RGB888_U8': 3, 'XRGB8888_U8': 4, 'ARGB8888_U8': 4, 'YUV420SP_U8': 1.5,
+           'YUV422SP_U8': 2, 'YUYV_U8': 2, 'AYUV444_U8': 4, 'YUV400_U8': 1}
+YUV = ('YUV420SP_U8', 'YUV422SP_U8', 'YUYV_U8', 'AYUV444_U8')
 TO_RGB = [298, 0, 409, 298, -100, -208, 298, 516, 0]  # of YUV, BT.601 narrow
 TO_YUV = [66, 129, 25, -38, -74, 112, 112, -94, -18]  # of RGB
 GRAY = [76, 150, 30, 0, 0, 0, 0, 0, 0]
@@ -32,7 +34,7 @@ def npy(path, kind, shape, data):
 def describe(rng):
     """A description, and the height and width of the input."""
     form = rng.choice(sorted(FORMATS))
-    even = form == 'YUV420SP_U8'
+    even = form in YUV
     size = lambda low, high: rng.randrange(low, high, 2) if even else rng.randint(low, high)
     c = {'input_format': form, 'src_image_size_w': size(6, 14), 'src_image_size_h': size(6, 14)}
     w, h = c['src_image_size_w'], c['src_image_size_h']
@@ -40,6 +42,11 @@ def describe(rng):
         c.update(crop='true', load_start_pos_w=size(0, 4), load_start_pos_h=size(0, 4))
         w, h = rng.randint(2, w - 4), rng.randint(2, h - 4)
         c.update(crop_size_w=w, crop_size_h=h)
+    if rng.random() < 0.3:
+        w, h = (max(2, round(n * rng.uniform(0.5, 2))) for n in (w, h))
+        c['resize'] = 'true'
+        if rng.random() < 0.7:
+            c.update(resize_output_w=w, resize_output_h=h)
     if rng.random() < 0.4:
         pads = [rng.randint(0, 3) for _ in range(4)]
         c.update(zip(('left_padding_size', 'right_padding_size', 'top_padding_size',
@@ -48,7 +55,7 @@ def describe(rng):
         w, h = w + pads[0] + pads[1], h + pads[2] + pads[3]
     if form != 'YUV400_U8' and rng.random() < 0.5:
         c['rbuv_swap_switch'] = 'true'
-    if form == 'XRGB8888_U8' and rng.random() < 0.5:
+    if FORMATS[form] == 4 and rng.random() < 0.5:
         c['ax_swap_switch'] = 'true'
     if form != 'YUV400_U8' and rng.random() < 0.5:
         matrix = TO_RGB if even else rng.choice([TO_YUV, GRAY])
@@ -74,21 +81,38 @@ def pixel(c, image, x, y):
     at, swapped = y * w + x, c.get('rbuv_swap_switch')
     if form == 'YUV400_U8':
         return [image[at]]
-    if form == 'YUV420SP_U8':
-        u, v = image[w * h + y // 2 * w + x // 2 * 2:][:2]
-        p = [image[at], v, u] if swapped else [image[at], u, v]
+    if form == 'YUYV_U8':
+        four = image[(at - x % 2) * 2:][:4]
+        p = [four[x % 2 * 2], four[1], four[3]]
+    elif form in ('YUV420SP_U8', 'YUV422SP_U8'):
+        row = y // 2 if form == 'YUV420SP_U8' else y
+        p = [image[at], *image[w * h + row * w + x // 2 * 2:][:2]]
     else:
         step = FORMATS[form]
         p = list(image[at * step + (1 if c.get('ax_swap_switch') else 0):][:3])
-        p = p[::-1] if swapped else p
+    if swapped:
+        p = [p[0], p[2], p[1]] if form in YUV else p[::-1]
     if not c.get('csc_switch'):
         return p
-    before = [c.get(f'input_bias_{i}', 0) for i in range(3)] if form == 'YUV420SP_U8' else [0] * 3
-    behind = [0] * 3 if form == 'YUV420SP_U8' else [c.get(f'output_bias_{i}', 0) for i in range(3)]
+    before = [c.get(f'input_bias_{i}', 0) for i in range(3)] if form in YUV else [0] * 3
+    behind = [0] * 3 if form in YUV else [c.get(f'output_bias_{i}', 0) for i in range(3)]
     p = [a - b for a, b in zip(p, before)]
     rows = [[c[f'matrix_r{r}c{k}'] for k in range(3)] for r in range(3)]
     sums = [sum(m * v for m, v in zip(row, p)) for row in rows]
     return [min(255, max(0, ((s + 128) >> 8) + b)) for s, b in zip(sums, behind)]
+
+
+def sampled(c, image, x, y, w, h):
+    """Channels of one pixel of a part that is resized to w x h: bilinear, centres on centres."""
+    def ends(at, n, part):
+        place = min(max((at + 0.5) * part / n - 0.5, 0), part - 1)
+        return int(place), min(int(place) + 1, part - 1), place % 1
+    x0, y0 = c.get('load_start_pos_w', 0), c.get('load_start_pos_h', 0)
+    left, right, fx = ends(x, w, c.get('crop_size_w', c['src_image_size_w']))
+    top, bottom, fy = ends(y, h, c.get('crop_size_h', c['src_image_size_h']))
+    corners = [pixel(c, image, a + x0, b + y0) for b in (top, bottom) for a in (left, right)]
+    weights = ((1 - fx) * (1 - fy), fx * (1 - fy), (1 - fx) * fy, fx * fy)
+    return [sum(f * v for f, v in zip(weights, vs)) for vs in zip(*corners)]
 
 
 def floats(c, image, h, w):
@@ -100,7 +124,11 @@ def floats(c, image, h, w):
     for y in range(h):
         for x in range(w):
             inside = left <= x < w - right and top <= y < h - bottom
-            p = pixel(c, image, x - left + x0, y - top + y0) if inside else None
+            p = None
+            if inside and c.get('resize'):
+                p = sampled(c, image, x - left, y - top, w - left - right, h - top - bottom)
+            elif inside:
+                p = pixel(c, image, x - left + x0, y - top + y0)
             for k, plane in enumerate(out):
                 low = c[f'mean_chn_{k}'] + c[f'min_chn_{k}']
                 plane.append((p[k] - low) * c[f'var_reci_chn_{k}'] if p else c['padding_value'])

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Preprocesses images as the device does: channels are swapped, a part is cropped, colours are
- * converted in integers, and (pixel - mean - min) * var is computed in halves. The same without
- * rounding to halves is what the model was meant to get, unless the user gives that. */
+ * converted in integers, the part is resized, and (pixel - mean - min) * var is computed in halves.
+ * The same without rounding to halves is what the model was meant to get, unless the user gives
+ * that. */
 #include "tools/verify/aipp.h"
 
 #include <math.h>
@@ -30,6 +31,9 @@ static int64_t bytes_of(const tl_aipp_op *op, tl_aipp_size s) {
   int64_t pixels = s.src_w * s.src_h;
   switch ((tl_aipp_format)op->format) {
   case TL_AIPP_YUV420SP: return pixels * 3 / 2;
+  case TL_AIPP_YUV422SP:
+  case TL_AIPP_YUYV: return pixels * 2;
+  case TL_AIPP_AYUV:
   case TL_AIPP_XRGB: return pixels * 4;
   case TL_AIPP_RGB: return pixels * 3;
   default: return pixels;
@@ -44,19 +48,28 @@ static void swap(uint8_t *a, uint8_t *b) {
   *b = t;
 }
 
+/* Reads Y, U and V of a pixel of a format in which pixels share U and V. */
+static void read_shared(const image *m, int64_t x, int64_t y, uint8_t out[3]) {
+  int64_t w = m->size.src_w;
+  bool packed = m->op->format == TL_AIPP_YUYV;
+  int64_t row = m->op->format == TL_AIPP_YUV420SP ? y / 2 : y;
+  const uint8_t *pair = m->bytes + (y * w + x / 2 * 2) * 2; /* of YUYV */
+  const uint8_t *uv = m->bytes + w * m->size.src_h + row * w + x / 2 * 2;
+  out[0] = packed ? pair[x % 2 * 2] : m->bytes[y * w + x];
+  out[1] = packed ? pair[1] : uv[0];
+  out[2] = packed ? pair[3] : uv[1];
+}
+
 /* Reads the channels of a pixel of the image, swapped as the description says. */
 static void read_pixel(const image *m, int64_t x, int64_t y, uint8_t out[3]) {
   const tl_aipp_op *op = m->op;
-  int64_t w = m->size.src_w, at_pixel = y * w + x;
+  int64_t at_pixel = y * m->size.src_w + x;
   out[1] = out[2] = 0;
   switch ((tl_aipp_format)op->format) {
-  case TL_AIPP_YUV420SP: {
-    const uint8_t *uv = m->bytes + w * m->size.src_h + y / 2 * w + x / 2 * 2;
-    out[0] = m->bytes[at_pixel];
-    out[1] = uv[op->rbuv_swap ? 1 : 0];
-    out[2] = uv[op->rbuv_swap ? 0 : 1];
-    return;
-  }
+  case TL_AIPP_YUV420SP:
+  case TL_AIPP_YUV422SP:
+  case TL_AIPP_YUYV: read_shared(m, x, y, out); break;
+  case TL_AIPP_AYUV:
   case TL_AIPP_XRGB: /* the byte that is ignored comes last, or first and is moved */
     memcpy(out, m->bytes + at_pixel * 4 + (op->ax_swap ? 1 : 0), 3);
     break;
@@ -64,7 +77,7 @@ static void read_pixel(const image *m, int64_t x, int64_t y, uint8_t out[3]) {
   default: out[0] = m->bytes[at_pixel]; return;
   }
   if (op->rbuv_swap)
-    swap(&out[0], &out[2]);
+    swap(&out[tl_aipp_is_yuv(op->format) ? 1 : 0], &out[2]);
 }
 
 static uint8_t to_byte(int32_t v) { return v < 0 ? 0 : v > 255 ? 255 : (uint8_t)v; }
@@ -72,7 +85,7 @@ static uint8_t to_byte(int32_t v) { return v < 0 ? 0 : v > 255 ? 255 : (uint8_t)
 /* Multiplies by the matrix in 256ths, rounds to the nearest and cuts off at the ends. Biases are of
  * Y, U and V: in front when those come in, behind when they go out. */
 static void convert_colours(const tl_aipp_op *op, uint8_t pixel[3]) {
-  bool yuv = op->format == TL_AIPP_YUV420SP;
+  bool yuv = tl_aipp_is_yuv(op->format);
   int32_t in[3];
   for (int i = 0; i < 3; i++)
     in[i] = pixel[i] - (yuv ? op->in_bias[i] : 0);
@@ -87,23 +100,54 @@ static void convert_colours(const tl_aipp_op *op, uint8_t pixel[3]) {
 /* Rounds to half precision where the device does. */
 static double half(double v, bool device) { return device ? tl_f16_to_f32(tl_f16_from_f64(v)) : v; }
 
-static double normalize(const tl_aipp_op *op, int c, uint8_t v, bool device) {
+static double normalize(const tl_aipp_op *op, int c, double v, bool device) {
   double low = half(op->min[c], device), factor = half(op->var[c], device);
-  return half(half((double)v - op->mean[c] - low, device) * factor, device);
+  return half(half(v - op->mean[c] - low, device) * factor, device);
+}
+
+/* Returns a channel of a pixel of the part, in the colours of the result. */
+static uint8_t part_pixel(const image *m, int c, int64_t x, int64_t y) {
+  const tl_aipp_op *op = m->op;
+  uint8_t pixel[3];
+  read_pixel(m, x + (op->crop ? op->crop_x : 0), y + (op->crop ? op->crop_y : 0), pixel);
+  if (op->csc)
+    convert_colours(op, pixel);
+  return pixel[c];
+}
+
+/* Places of the two pixels of the part between which pixel `at` of `n` is, and how far it is to
+ * the second. Pixels are squares, so centres fall on centres, as in image libraries. */
+static void between(int64_t at, int64_t n, int64_t part, int64_t place[2], double *far) {
+  double x = ((double)at + 0.5) * (double)part / (double)n - 0.5;
+  x = x < 0 ? 0 : x > (double)(part - 1) ? (double)(part - 1) : x;
+  place[0] = (int64_t)x;
+  place[1] = place[0] + 1 < part ? place[0] + 1 : place[0];
+  *far = x - (double)place[0];
+}
+
+/* Interpolates between four pixels of the part. */
+static double resized(const image *m, int c, int64_t x, int64_t y) {
+  const tl_aipp_op *op = m->op;
+  int64_t w = m->size.out_w - (op->padding ? op->left + op->right : 0), xs[2], ys[2];
+  int64_t h = m->size.out_h - (op->padding ? op->top + op->bottom : 0);
+  double fx, fy, row[2];
+  between(x, w, m->size.part_w, xs, &fx);
+  between(y, h, m->size.part_h, ys, &fy);
+  for (int i = 0; i < 2; i++)
+    row[i] = part_pixel(m, c, xs[0], ys[i]) * (1 - fx) + part_pixel(m, c, xs[1], ys[i]) * fx;
+  return row[0] * (1 - fy) + row[1] * fy;
 }
 
 /* Returns an element of the result: of the padding, or of a pixel. */
 static double element(const image *m, int c, int64_t x, int64_t y, bool device) {
   const tl_aipp_op *op = m->op;
-  uint8_t pixel[3];
-  x -= op->padding ? op->left : 0;
-  y -= op->padding ? op->top : 0;
-  if (x < 0 || y < 0 || x >= m->size.part_w || y >= m->size.part_h)
+  int64_t right = m->size.out_w - (op->padding ? op->right : 0);
+  int64_t bottom = m->size.out_h - (op->padding ? op->bottom : 0);
+  int64_t left = op->padding ? op->left : 0, top = op->padding ? op->top : 0;
+  if (x < left || y < top || x >= right || y >= bottom)
     return half(op->padding_value, device);
-  read_pixel(m, x + (op->crop ? op->crop_x : 0), y + (op->crop ? op->crop_y : 0), pixel);
-  if (op->csc)
-    convert_colours(op, pixel);
-  return normalize(op, c, pixel[c], device);
+  double v = op->resize ? resized(m, c, x - left, y - top) : part_pixel(m, c, x - left, y - top);
+  return normalize(op, c, v, device);
 }
 
 /* Fills one image of the result, channel by channel. */
@@ -125,12 +169,16 @@ static tl_status check_supported(tl_evaluation *e, const tl_aipp_op *op) {
       : op->format == TL_AIPP_OTHER
           ? "the evaluator does not know this input_format, so --aipp cannot compute it\vgive "
             "--aipp a file that describes the same image as RGB888_U8 or YUV420SP_U8"
-      : op->resize ? "how the device resizes is not documented, so --aipp cannot compute it\vgive "
-                     "--aipp a file without resize, and an image that was resized before"
       : op->single_line ? "what single_line_mode does is not documented, so --aipp cannot compute "
                           "it\vleave single_line_mode out"
                         : NULL;
-  return what ? tl_fail(&e->cli->diag, TL_UNSUPPORTED, at(op), "%s", what) : TL_OK;
+  if (what)
+    return tl_fail(&e->cli->diag, TL_UNSUPPORTED, at(op), "%s", what);
+  if (op->resize)
+    tl_warn(&e->cli->diag, at(op),
+            "resize is computed as bilinear with the centres of pixels on each other; that the "
+            "device interpolates is known, where it takes its samples is not");
+  return TL_OK;
 }
 
 /* Bytes in the order of the model's own layout are a likely mistake. */
