@@ -3,6 +3,8 @@
 #include "ir/trace.h"
 
 #include "ir/marks.h"
+#include "support/hash.h"
+#include "support/map.h"
 
 /* A chain of fusions names what it is made of, but not all of a deep network: lists stop growing
  * here. */
@@ -142,6 +144,67 @@ static bool has_item(const tl_buf *list, tl_sv inside) {
   return false;
 }
 
+/* What a node is made of, while it is listed. Items of a long list are found by their hash. */
+typedef struct origins {
+  tl_buf names, types;
+  tl_map places; /* hash of an item: its place in names, plus one */
+  size_t known;  /* how much of names is in places */
+} origins;
+
+enum { SHORT_LIST = 1024 }; /* faster searched than hashed */
+
+static void origins_init(origins *o) {
+  *o = (origins){0};
+  tl_buf_init(&o->names);
+  tl_buf_init(&o->types);
+}
+
+/* Frees what lists of names and types leave. */
+static void origins_release(origins *o) {
+  tl_buf_release(&o->names);
+  tl_buf_release(&o->types);
+  tl_map_release(&o->places);
+}
+
+static uint64_t item_key(tl_sv inside, uint64_t salt) {
+  return tl_hash_bytes(inside.p, inside.n, salt);
+}
+
+/* Finds the item, or the key under which it may be added: hashes that meet take the next. */
+static bool find_item(const origins *o, tl_sv inside, uint64_t *key) {
+  uint32_t place;
+  for (uint64_t salt = 0;; salt++) {
+    *key = item_key(inside, salt);
+    if (!tl_map_find(&o->places, *key, &place))
+      return false;
+    if (o->names.n - place > inside.n && o->names.p[place + inside.n] == '"' &&
+        memcmp(o->names.p + place, inside.p, inside.n) == 0)
+      return true;
+  }
+}
+
+/* Enters the items that came since the last time. */
+static bool enter_items(origins *o) {
+  tl_lexer lexer = tl_lex_start((tl_sv){o->names.p + o->known, o->names.n - o->known});
+  for (tl_token t = tl_lex_next(&lexer); t.kind != TL_TOKEN_END; t = tl_lex_next(&lexer)) {
+    uint64_t key;
+    if (t.kind == TL_TOKEN_STRING && !find_item(o, t.text, &key) &&
+        !tl_map_set(&o->places, key, (uint32_t)(t.text.p - o->names.p)))
+      return false;
+    if (t.kind != TL_TOKEN_STRING && t.kind != TL_TOKEN_PUNCT)
+      break;
+  }
+  o->known = o->names.n;
+  return true;
+}
+
+static bool has_origin(origins *o, tl_sv inside) {
+  uint64_t key;
+  if (o->names.n < SHORT_LIST || !enter_items(o))
+    return has_item(&o->names, inside);
+  return find_item(o, inside, &key);
+}
+
 /* Appends an item given as it stands between quotes. */
 static void add_inside(tl_buf *out, tl_sv inside) {
   if (out->n > LONGEST_LIST)
@@ -161,15 +224,15 @@ static tl_token next_string(tl_lexer *lexer) {
 
 /* Appends names and the types beside them; a node that several others were made from stands there
  * once. */
-static void splice_pairs(const tl_module *m, tl_node_id n, tl_sv made_of, tl_buf *names,
-                         tl_buf *types) {
+static void splice_pairs(const tl_module *m, tl_node_id n, tl_sv made_of, origins *o) {
+  tl_buf *types = &o->types;
   tl_lexer lexer = tl_lex_start(made_of);
   tl_lexer y = tl_lex_start(tl_trace_get(m, n, TL_TRACE_TYPES));
   for (tl_token t = next_string(&lexer), u = next_string(&y); t.kind == TL_TOKEN_STRING;
        t = next_string(&lexer), u = next_string(&y)) {
-    if (has_item(names, t.text))
+    if (has_origin(o, t.text))
       continue;
-    add_inside(names, t.text);
+    add_inside(&o->names, t.text);
     if (u.kind == TL_TOKEN_STRING)
       add_inside(types, u.text);
     else /* somebody's list of names alone */
@@ -205,11 +268,12 @@ void tl_trace_own(const tl_module *m, tl_node_id n, tl_buf *out) {
 }
 
 /* Appends what the node was made from, or the node itself. */
-static void add_node(tl_module *m, tl_node_id n, tl_buf *names, tl_buf *types) {
+static void add_node(tl_module *m, tl_node_id n, origins *o) {
+  tl_buf *names = &o->names;
   bool inserted;
   tl_sv made_of = tl_trace_origins(m, n, &inserted);
   if (made_of.n) {
-    splice_pairs(m, n, made_of, names, types);
+    splice_pairs(m, n, made_of, o);
     return;
   }
   tl_buf name, own;
@@ -221,9 +285,9 @@ static void add_node(tl_module *m, tl_node_id n, tl_buf *names, tl_buf *types) {
   tl_buf_release(&own);
   names->failed = names->failed || name.failed;
   tl_sv inside = name.failed ? TL_SV("") : (tl_sv){name.p + 1, name.n - 2};
-  if (!name.failed && !has_item(names, inside)) {
+  if (!name.failed && !has_origin(o, inside)) {
     add_inside(names, inside);
-    add_item(types, tl_op_name(m, tl_node_get(m, n)->op));
+    add_item(&o->types, tl_op_name(m, tl_node_get(m, n)->op));
   }
   tl_buf_release(&name);
 }
@@ -243,13 +307,13 @@ static tl_status put_list(tl_module *m, tl_buf *list, tl_trace what, tl_pair *pa
 
 static tl_status put_origins(tl_module *m, const tl_node_id *taken, uint32_t n, tl_pair *pairs,
                              uint32_t *n_pairs) {
-  tl_buf names, types;
-  tl_buf_init(&names);
-  tl_buf_init(&types);
+  origins o;
+  origins_init(&o);
   for (uint32_t i = 0; i < n; i++)
-    add_node(m, taken[i], &names, &types);
-  tl_status status = put_list(m, &names, TL_TRACE_NAMES, pairs, n_pairs);
-  tl_status other = put_list(m, &types, TL_TRACE_TYPES, pairs, n_pairs);
+    add_node(m, taken[i], &o);
+  tl_status status = put_list(m, &o.names, TL_TRACE_NAMES, pairs, n_pairs);
+  tl_status other = put_list(m, &o.types, TL_TRACE_TYPES, pairs, n_pairs);
+  origins_release(&o);
   return status != TL_OK ? status : other;
 }
 
@@ -336,18 +400,16 @@ static tl_symbol list_origins(tl_module *m, const tl_node_id *from, uint32_t n) 
   if (n == 1 && from[0] && tl_node_get(m, from[0])->op != TL_OP_RETURN &&
       m->extras.at[tl_node_get(m, from[0])->extra].n_metadata == 0)
     return list_one(m, from[0]);
-  tl_buf names, types;
-  tl_buf_init(&names);
-  tl_buf_init(&types);
+  origins o;
+  origins_init(&o);
   for (uint32_t i = 0; i < n; i++)
     if (from[i] && tl_node_get(m, from[i])->op != TL_OP_RETURN)
-      add_node(m, from[i], &names, &types);
-  if (names.n)
-    tl_buf_add_char(&names, ']');
-  bool failed = names.failed || types.failed;
-  tl_symbol s = failed ? TL_NO_SYMBOL : tl_module_intern(m, tl_buf_view(&names));
-  tl_buf_release(&names);
-  tl_buf_release(&types);
+      add_node(m, from[i], &o);
+  if (o.names.n)
+    tl_buf_add_char(&o.names, ']');
+  bool failed = o.names.failed || o.types.failed;
+  tl_symbol s = failed ? TL_NO_SYMBOL : tl_module_intern(m, tl_buf_view(&o.names));
+  origins_release(&o);
   return s;
 }
 

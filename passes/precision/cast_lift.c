@@ -16,10 +16,11 @@ typedef struct lifting {
   tl_motion *x;
   tl_module *m;
   tl_graph_id g;
-  uint32_t n;        /* number of values at the start; newer ones are made here */
-  uint8_t *narrow;   /* by value id: the dtype that all uses are cast to; NONE: there is none */
-  uint8_t *top;      /* by value id: may one cast of it replace those behind it? */
-  tl_value_id *cast; /* by value id: that cast, once made */
+  tl_value_id from;  /* the first value of the graph: tables begin there */
+  tl_value_id n;     /* one more than its last at the start; newer ones are made here */
+  uint8_t *narrow;   /* by value: the dtype that all uses are cast to; NONE: there is none */
+  uint8_t *top;      /* by value: may one cast of it replace those behind it? */
+  tl_value_id *cast; /* by value: that cast, once made */
 } lifting;
 
 static tl_dtype dtype_of(const tl_module *m, tl_value_id v) {
@@ -66,12 +67,16 @@ static uint32_t moved_operand(const lifting *l, tl_node_id n) {
  * the node cannot carry it. */
 static tl_dtype carried(const lifting *l, tl_node_id n, tl_value_id v) {
   const tl_node *node = tl_node_get(l->m, n);
+  if (node->graph != l->g || node->n_results == 0 || node->results >= l->n)
+    return TL_DTYPE_NONE;
+  tl_dtype to = (tl_dtype)l->narrow[node->results - l->from];
+  if (to == TL_DTYPE_NONE) /* before operands are looked at: there may be many */
+    return TL_DTYPE_NONE;
   uint32_t at = moved_operand(l, n);
   if (at == UINT32_MAX || tl_operand(l->m, n, at) != v || tl_is_pinned(&l->x->facts.pinned, v))
     return TL_DTYPE_NONE;
-  tl_dtype to = node->results < l->n ? (tl_dtype)l->narrow[node->results] : TL_DTYPE_NONE;
   for (uint32_t i = 0; i < node->n_results; i++)
-    if (to == TL_DTYPE_NONE || l->narrow[node->results + i] != to ||
+    if (l->narrow[node->results - l->from + i] != to ||
         dtype_of(l->m, node->results + i) != dtype_of(l->m, v))
       return TL_DTYPE_NONE;
   return tl_motion_can_carry(l->x, n, to) ? to : TL_DTYPE_NONE;
@@ -132,7 +137,7 @@ static void look(lifting *l, const tl_graph *g) {
     if (moved_operand(l, n) == UINT32_MAX)
       continue;
     for (uint32_t i = 0; i < node->n_results; i++)
-      l->narrow[node->results + i] = (uint8_t)asked_for(l, node->results + i);
+      l->narrow[node->results - l->from + i] = (uint8_t)asked_for(l, node->results + i);
   }
 }
 
@@ -193,23 +198,24 @@ static bool retype(lifting *l, tl_node_id n, tl_dtype to) {
  * no cast. */
 static tl_status take_top(lifting *l, const tl_graph *g, tl_node_id n, tl_dtype to,
                           tl_value_id *v) {
-  if (*v >= l->n || tl_value_graph(l->m, *v) != l->g)
+  if (*v < l->from || *v >= l->n || tl_value_graph(l->m, *v) != l->g)
     return TL_OK;
-  if (l->top[*v] == NOT_ASKED)
-    l->top[*v] = pays(l, *v, to) && tl_pass_may_rewrite(l->x->p) ? YES : NO;
-  if (l->top[*v] == NO)
+  uint8_t *top = &l->top[*v - l->from];
+  if (*top == NOT_ASKED)
+    *top = pays(l, *v, to) && tl_pass_may_rewrite(l->x->p) ? YES : NO;
+  if (*top == NO)
     return TL_OK;
-  tl_value_id cast = l->cast[*v];
+  tl_value_id cast = l->cast[*v - l->from];
   if (cast && dtype_of(l->m, cast) != to)
     return TL_OK; /* it is the other one of f16 and bf16 */
   if (!cast) {
     tl_pass_remark(l->x->p, l->m, n, true, "takes '%.*s' as %s: all its results are cast to that",
                    TL_SV_ARG(tl_value_name(l->m, *v)), tl_dtype_get(to)->name);
-    cast = l->cast[*v] = cast_of(l, g, *v, to);
+    cast = l->cast[*v - l->from] = cast_of(l, g, *v, to);
     if (!cast)
       return TL_NO_MEMORY;
     if (!join_casts(l, *v, to, cast))
-      l->top[*v] = NO;
+      *top = NO;
   }
   *v = cast;
   return TL_OK;
@@ -222,7 +228,7 @@ static tl_status lift(lifting *l, const tl_graph *g) {
     if (at == UINT32_MAX || tl_node_get(l->m, n)->results >= l->n)
       continue;
     tl_value_id v = tl_operand(l->m, n, at);
-    tl_dtype to = (tl_dtype)l->narrow[tl_node_get(l->m, n)->results];
+    tl_dtype to = (tl_dtype)l->narrow[tl_node_get(l->m, n)->results - l->from];
     if (to == TL_DTYPE_NONE)
       continue;
     if (dtype_of(l->m, v) == TL_DTYPE_F32 && carried(l, n, v) == to) {
@@ -236,12 +242,36 @@ static tl_status lift(lifting *l, const tl_graph *g) {
   return TL_OK;
 }
 
+/* Widens the range of values by one. */
+static void cover(lifting *l, tl_value_id v) {
+  l->from = l->n == 0 || v < l->from ? v : l->from;
+  l->n = v >= l->n ? v + 1 : l->n;
+}
+
+/* Finds the values of the graph. Returns false when it has no cast to lift, which most bodies have
+ * not: tables of them all would take time for each pair of bodies. */
+static bool find_values(lifting *l, const tl_graph *g) {
+  bool casts = false;
+  for (uint32_t i = 0; i < g->inputs.n; i++)
+    cover(l, g->inputs.at[i]);
+  TL_FOR_NODES(l->m, g, n) {
+    const tl_node *node = tl_node_get(l->m, n);
+    for (uint32_t i = 0; i < node->n_results; i++)
+      cover(l, node->results + i);
+    casts = casts || narrows(l, n) != TL_DTYPE_NONE;
+  }
+  return casts;
+}
+
 tl_status tl_motion_lift(tl_motion *x, const tl_graph *g) {
   tl_module *m = x->m;
-  lifting l = {.x = x, .m = m, .g = g->id, .n = tl_module_value_end(m)};
-  l.narrow = tl_arena_calloc(x->p->scratch, l.n, sizeof *l.narrow);
-  l.top = tl_arena_calloc(x->p->scratch, l.n, sizeof *l.top);
-  l.cast = tl_arena_calloc(x->p->scratch, l.n, sizeof *l.cast);
+  lifting l = {.x = x, .m = m, .g = g->id};
+  if (!find_values(&l, g))
+    return TL_OK;
+  uint32_t n = l.n - l.from;
+  l.narrow = tl_arena_calloc(x->p->scratch, n, sizeof *l.narrow);
+  l.top = tl_arena_calloc(x->p->scratch, n, sizeof *l.top);
+  l.cast = tl_arena_calloc(x->p->scratch, n, sizeof *l.cast);
   bool ok = l.narrow && l.top && l.cast;
   if (ok) {
     look(&l, g);

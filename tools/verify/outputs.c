@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "support/hash.h"
+#include "support/map.h"
 #include "tools/run/stacked.h"
 
 /* Reads a number that is not negative. */
@@ -44,14 +46,52 @@ tl_sv tl_output_name(const tl_module *m, uint32_t i) {
   return tl_value_name(m, tl_graph_output(m, tl_module_main(m), i));
 }
 
+/* The outputs of a model by name. */
+typedef struct output_names {
+  tl_map by_hash; /* hash of a name: the first output of that hash */
+  bool hidden;    /* an output has the hash of another one, so names are compared one by one */
+  bool sequences; /* some values are sequences */
+} output_names;
+
+static uint64_t name_key(tl_sv name) { return tl_hash_bytes(name.p, name.n, 0); }
+
+static bool output_names_make(const tl_module *a, const tl_host_vec *values, output_names *out) {
+  uint32_t first;
+  *out = (output_names){0};
+  for (uint32_t i = 0; i < values->n; i++) {
+    const tl_host *v = values->at[i];
+    out->sequences = out->sequences || (v && v->kind == TL_HOST_SEQUENCE);
+  }
+  for (uint32_t k = 0; k < tl_graph_n_outputs(a, tl_module_main(a)); k++) {
+    tl_sv name = tl_output_name(a, k);
+    if (!tl_map_find(&out->by_hash, name_key(name), &first)) {
+      if (!tl_map_set(&out->by_hash, name_key(name), k))
+        return false;
+    } else {
+      out->hidden = out->hidden || !tl_sv_eq(tl_output_name(a, first), name);
+    }
+  }
+  return true;
+}
+
+/* Returns the first output of a with the name; UINT32_MAX: none. */
+static uint32_t output_named(const tl_module *a, const output_names *names, tl_sv name) {
+  uint32_t k, n = tl_graph_n_outputs(a, tl_module_main(a));
+  if (tl_map_find(&names->by_hash, name_key(name), &k) && tl_sv_eq(tl_output_name(a, k), name))
+    return k;
+  for (k = 0; names->hidden && k < n; k++)
+    if (tl_sv_eq(tl_output_name(a, k), name))
+      return k;
+  return UINT32_MAX;
+}
+
 /* Returns the output of a that stands for output i of b, by name, else by position if both have as
  * many outputs; UINT32_MAX: none. */
-static uint32_t output_counterpart(const tl_module *a, const tl_module *b, uint32_t i) {
+static uint32_t output_counterpart(const tl_module *a, const tl_module *b, uint32_t i,
+                                   const output_names *names) {
+  uint32_t k = output_named(a, names, tl_output_name(b, i));
   uint32_t n = tl_graph_n_outputs(a, tl_module_main(a));
-  for (uint32_t k = 0; k < n; k++)
-    if (tl_sv_eq(tl_output_name(a, k), tl_output_name(b, i)))
-      return k;
-  return n == tl_graph_n_outputs(b, tl_module_main(b)) ? i : UINT32_MAX;
+  return k != UINT32_MAX ? k : n == tl_graph_n_outputs(b, tl_module_main(b)) ? i : UINT32_MAX;
 }
 
 /* An output of the first model, or an element of one that is a sequence. */
@@ -69,15 +109,15 @@ static bool is_element(tl_sv name, tl_sv of, uint64_t *i) {
 /* Finds what output i of b stands for: an output, or the element of a sequence that the NPU form
  * gives by itself. */
 static counterpart find_counterpart(const tl_module *a, const tl_module *b, uint32_t i,
-                                    const tl_host_vec *want) {
+                                    const tl_host_vec *want, const output_names *names) {
   uint32_t n = tl_graph_n_outputs(a, tl_module_main(a));
   tl_sv name = tl_output_name(b, i);
   uint64_t at;
-  for (uint32_t k = 0; k < n && k < want->n; k++)
+  for (uint32_t k = 0; names->sequences && k < n && k < want->n; k++)
     if (want->at[k] && want->at[k]->kind == TL_HOST_SEQUENCE &&
         is_element(name, tl_output_name(a, k), &at) && at < want->at[k]->n)
       return (counterpart){k, tl_host_item(want->at[k], at)};
-  uint32_t k = output_counterpart(a, b, i);
+  uint32_t k = output_counterpart(a, b, i, names);
   return (counterpart){k, k == UINT32_MAX ? NULL : want->at[k]};
 }
 
@@ -97,12 +137,21 @@ static tl_status stack_like(tl_evaluation *e, const tl_host *got, tl_host_vec *k
   return TL_OK;
 }
 
-tl_status tl_verify_outputs(tl_evaluation *e, const tl_module *a, const tl_module *b,
-                            tl_host_vec values[2], const tl_tolerance *t, tl_verify_report *r) {
+/* Two models and the values of their outputs. */
+typedef struct compared {
+  const tl_module *a, *b;
+  tl_host_vec *values;
+  output_names names; /* of a */
+} compared;
+
+static tl_status verify_outputs(tl_evaluation *e, const compared *models, const tl_tolerance *t,
+                                tl_verify_report *r) {
+  const tl_module *a = models->a, *b = models->b;
+  tl_host_vec *values = models->values;
   tl_host_vec *want = &values[0];
   const tl_host_vec *got = &values[1];
   for (uint32_t i = 0; i < got->n; i++) {
-    counterpart c = find_counterpart(a, b, i, want);
+    counterpart c = find_counterpart(a, b, i, want, &models->names);
     uint32_t k = c.output;
     if ((k == UINT32_MAX && r->skips_new) || !got->at[i]) /* new, or not recorded */
       continue;
@@ -121,4 +170,14 @@ tl_status tl_verify_outputs(tl_evaluation *e, const tl_module *a, const tl_modul
     TL_TRY(tl_verify_output(e->cli, r, row, t, true));
   }
   return TL_OK;
+}
+
+tl_status tl_verify_outputs(tl_evaluation *e, const tl_module *a, const tl_module *b,
+                            tl_host_vec values[2], const tl_tolerance *t, tl_verify_report *r) {
+  compared models = {.a = a, .b = b, .values = values};
+  tl_status status = output_names_make(a, &values[0], &models.names)
+                         ? verify_outputs(e, &models, t, r)
+                         : tl_fail_memory(&e->cli->diag, TL_NOWHERE);
+  tl_map_release(&models.names.by_hash);
+  return status;
 }
