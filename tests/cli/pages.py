@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""pages.py --tailor BIN: the page of `tailor explain --page` holds what the explanations say as
-JSON, needs nothing from elsewhere, is not moved by what a model calls its nodes, and is drawn by a
-browser where there is one (headless Chromium)."""
+"""pages.py --tailor BIN: the pages of `tailor explain --page` and `tailor verify --layers --page`
+hold what the commands say as JSON, need nothing from elsewhere, are not moved by what a model calls
+its nodes, and are drawn by a browser where there is one (headless Chromium)."""
 import argparse
 import html.parser
 import json
@@ -112,6 +112,33 @@ def check_errors(tool, folder, model):
     check('no folder for the page', p.returncode != 0 and 'no/such/folder' in p.stderr)
 
 
+def check_layers(tool, folder, model, name):
+    """verify --layers --page holds what --json prints, and shows the wrong node first."""
+    other, path = os.path.join(folder, 'other.tir'), os.path.join(folder, 'layers.html')
+    with open(model, encoding='utf-8') as f, open(other, 'w', encoding='utf-8') as to:
+        to.write(f.read().replace('Erf(', 'Tanh('))
+    words = ('verify', model, other, '--layers', '--json')
+    p = run(tool, *words, f'--page={path}')
+    check(f'{name}: layers: {p.stderr}', p.returncode == 5)
+    with open(path, encoding='utf-8') as f:
+        text = f.read()
+    page = Page(text)
+    data = json.loads(page.data)
+    check(f'{name}: layers: the report', data['verify'] == json.loads(p.stdout) and
+          data['model'] == model and data['against'] == other)
+    check(f'{name}: layers: the wrong node', data['verify']['layers']['culprits'][0] == 'e')
+    check(f'{name}: layers: nothing from elsewhere', not page.links and 'img' not in page.tags)
+    p = run(tool, 'verify', model, other, f'--page={path}')
+    check('--page without --layers', p.returncode == 1 and '--layers' in p.stderr)
+    browser = shutil.which('chromium') or shutil.which('chromium-browser')
+    if browser:  # that there is none was said
+        dom = guard.run([browser, '--headless', '--no-sandbox', '--disable-gpu', '--dump-dom',
+                         '--virtual-time-budget=1000', f'--user-data-dir={folder}/user',
+                         'file://' + path], capture_output=True, text=True).stdout
+        check(f'{name}: browser: layers', '#1</td>' in dom and 'heat adds' in dom and
+              Page(dom).tags.count('section') == 1)
+
+
 def check_browser(tool, folder, model, name):
     global skipped
     browser = shutil.which('chromium') or shutil.which('chromium-browser')
@@ -142,6 +169,7 @@ def main():
                 f.write(GELU.replace('<NAME>', name))
             check_page(tool, folder, model, name)
             check_browser(tool, folder, model, name)
+            check_layers(tool, folder, model, name)
         check_errors(tool, folder, model)
     for line in problems:
         print('FAIL', line)

@@ -379,7 +379,7 @@ tl_status tl_command_explain(tl_cli *cli) {
     return tl_explain_why_not(cli);
   if (suggest)
     return tl_suggest_mixlist(cli);
-  if (tl_cli_has(cli, TL_OPTION_EXPLAIN_PAGE))
+  if (tl_cli_has(cli, TL_OPTION_PAGE))
     return tl_explain_page(cli);
   if (tl_cli_has(cli, TL_OPTION_EXPLAIN_ORIGINS))
     return tl_explain_origins(cli);

@@ -6,6 +6,7 @@
 #include "tools/cli/output.h"
 #include "tools/explain/explain.h"
 #include "tools/explain/precision.h"
+#include "tools/page/page.h"
 
 /* JSON of each explanation. */
 typedef struct page {
@@ -15,16 +16,6 @@ typedef struct page {
   tl_buf expand;
   tl_buf precision; /* empty: no mode was given */
 } page;
-
-/* Adds JSON to a script element. '<' becomes an escape, so that no text can end the element; in
- * JSON '<' occurs only inside strings, where the escape is legal. */
-static void add_data(tl_buf *out, const tl_buf *json) {
-  for (size_t i = 0; i < json->n; i++)
-    if (json->p[i] == '<')
-      tl_buf_add_z(out, "\\u003c");
-    else
-      tl_buf_add_char(out, json->p[i]);
-}
 
 static void add_passes(tl_json_writer *w, const tl_pipeline_report *r) {
   for (uint32_t i = 0; i < r->n; i++) {
@@ -77,20 +68,12 @@ static tl_status gather(page *x) {
   return TL_OK;
 }
 
-/* Writes head, data and tail as one file. */
 static tl_status write_page(const page *x) {
-  tl_buf json, out;
+  tl_buf json;
   tl_buf_init(&json);
-  tl_buf_init(&out);
   add_json(x, &json);
-  tl_buf_add_sv(&out, tl_explain_page_head);
-  add_data(&out, &json);
-  tl_buf_add_sv(&out, tl_explain_page_tail);
-  out.failed = out.failed || json.failed;
-  const char *path = tl_cli_get(x->cli, TL_OPTION_EXPLAIN_PAGE);
-  tl_status status = tl_session_save_text(&x->cli->session, path, &out);
+  tl_status status = tl_page_write(x->cli, tl_cli_get(x->cli, TL_OPTION_PAGE), &json);
   tl_buf_release(&json);
-  tl_buf_release(&out);
   return status;
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "support/json_writer.h"
+#include "tools/page/page.h"
 #include "tools/run/value_text.h"
 #include "tools/verify/layers.h"
 
@@ -338,6 +339,26 @@ static void add_json(tl_buf *out, const tl_verify_report *r, bool equal, uint32_
   tl_json_finish(w);
 }
 
+/* Writes the page: both models, and the report as JSON. */
+static tl_status write_page(tl_cli *cli, const tl_verify_report *r, uint32_t most) {
+  tl_buf report, json;
+  tl_buf_init(&report);
+  tl_buf_init(&json);
+  tl_json_writer w = tl_json_to(&json);
+  add_json(&report, r, !cli->differs, most);
+  tl_put_object(&w);
+  tl_member_z(&w, "model", cli->word);
+  tl_member_z(&w, "against", cli->word2 ? cli->word2 : "its NPU form");
+  tl_put_key(&w, "verify");
+  tl_put_made(&w, tl_sv_trim(tl_buf_view(&report)));
+  tl_json_finish(&w);
+  json.failed = json.failed || report.failed;
+  tl_status status = tl_page_write(cli, tl_cli_get(cli, TL_OPTION_PAGE), &json);
+  tl_buf_release(&report);
+  tl_buf_release(&json);
+  return status;
+}
+
 tl_status tl_verify_print(tl_cli *cli, tl_verify_report *r) {
   uint64_t most = 0;
   tl_buf out;
@@ -347,6 +368,8 @@ tl_status tl_verify_print(tl_cli *cli, tl_verify_report *r) {
     return TL_INTERNAL;
   for (uint32_t i = 0; i < r->outputs.n; i++)
     cli->differs = cli->differs || !r->outputs.at[i].d.equal;
+  if (tl_cli_has(cli, TL_OPTION_PAGE))
+    TL_TRY(write_page(cli, r, (uint32_t)most));
   if (tl_cli_has(cli, TL_OPTION_AS_JSON)) {
     add_json(&out, r, !cli->differs, (uint32_t)most);
   } else {

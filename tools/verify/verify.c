@@ -285,6 +285,9 @@ static tl_status check_words(tl_cli *cli) {
   if (tl_cli_has(cli, TL_OPTION_DUMPS) && !tl_cli_has(cli, TL_OPTION_LAYERS))
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, TL_OPTION_DUMPS),
                    "has no effect without --layers");
+  if (tl_cli_has(cli, TL_OPTION_PAGE) && !tl_cli_has(cli, TL_OPTION_LAYERS))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, TL_OPTION_PAGE),
+                   "shows what --layers finds: give that option, too");
   if (tl_cli_has(cli, TL_OPTION_DUMP_SHAPES) && !tl_cli_has(cli, TL_OPTION_DUMPS))
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
                    tl_at_option(&cli->settings, TL_OPTION_DUMP_SHAPES),
