@@ -356,10 +356,10 @@ static tl_status refuse(const inquiry *q, tl_status status, tl_option_id id, con
 
 /* Checks the options, and finds out whether expansions are asked about. */
 static tl_status check(inquiry *q, bool *expand) {
-  static const tl_option_id others[] = {TL_OPTION_EXPLAIN_FUSION,  TL_OPTION_EXPLAIN_EXPAND,
-                                        TL_OPTION_PAGE,    TL_OPTION_EXPLAIN_ORIGINS,
-                                        TL_OPTION_SUGGEST_MIXLIST, TL_OPTION_EXPLAIN_PRECISION,
-                                        TL_OPTION_EXPLAIN_TYPE,    TL_OPTION_EXPLAIN_CASTS};
+  static const tl_option_id others[] = {
+      TL_OPTION_EXPLAIN_FUSION,  TL_OPTION_EXPLAIN_EXPAND,  TL_OPTION_PAGE,
+      TL_OPTION_EXPLAIN_ORIGINS, TL_OPTION_SUGGEST_MIXLIST, TL_OPTION_EXPLAIN_PRECISION,
+      TL_OPTION_EXPLAIN_TYPE,    TL_OPTION_EXPLAIN_CASTS};
   tl_cli *cli = q->cli;
   tl_sv asked = q->question.asked;
   bool known = tl_pass_find(asked) != NULL;

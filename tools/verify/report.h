@@ -31,7 +31,8 @@ typedef struct tl_verify_report {
 void tl_verify_report_release(tl_verify_report *r);
 /* Adds what counts as equal, without the end of the line. */
 void tl_verify_add_tolerance(tl_buf *out, const tl_tolerance *t);
-/* Prints the report as text or JSON, writes the page of --page, and sets cli->differs if an output differs. */
+/* Prints the report as text or JSON, writes the page of --page, and sets cli->differs if an output
+ * differs. */
 tl_status tl_verify_print(tl_cli *cli, tl_verify_report *r) TL_NODISCARD;
 
 #endif
