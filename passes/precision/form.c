@@ -208,6 +208,69 @@ static void fill_port(tl_op_info info, bool output, uint32_t k, tl_precision_por
     port->dtypes |= TL_DTYPE_BIT(port->columns[i]);
 }
 
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* Returns true if a port of the prototype takes a dtype. Only floats are asked about: they are what
+ * a mode changes. p: NULL: the prototype has no such port. */
+static bool port_takes(const tl_op *npu, const tl_op_port *p, uint8_t dtype) {
+  return !p || p->var < 0 || !tl_dtype_is_ranked((tl_dtype)dtype) ||
+         (npu->vars[p->var].dtypes & TL_DTYPE_BIT(dtype)) != 0;
+}
+
+/* Returns the operand port of the prototype for input slot k. */
+static const tl_op_port *prototype_port(tl_sv type, const tl_op *npu, const char *slot,
+                                        uint32_t k) {
+  uint32_t at = port_named(npu, port_name(type, slot));
+  at = at == UINT32_MAX ? k : at;
+  return at < npu->n_operand_ports ? &npu->operands[at] : NULL;
+}
+
+/* Returns true if the prototype of the NPU op takes all floats of a column. The table of a chip may
+ * have columns that the prototype lacks, such as bf16: files with them would be refused. */
+static bool takes_column(const tl_precision_form *form, const tl_op *npu, uint32_t column) {
+  for (uint32_t i = 0; i < form->n_inputs; i++) {
+    const tl_precision_port *port = &form->inputs[i];
+    const tl_op_port *p = prototype_port(form->type, npu, port->name, i);
+    if (!port_takes(npu, p, port->columns[column]))
+      return false;
+  }
+  for (uint32_t i = 0; i < form->n_outputs; i++)
+    if (!port_takes(npu, tl_op_result_port(npu, i), form->outputs[i].columns[column]))
+      return false;
+  return true;
+}
+
+/* Leaves the listed columns of a port. False if memory is out. */
+static bool leave(tl_precision_forms *f, tl_precision_port *port, const uint32_t *columns,
+                  uint32_t n) {
+  uint8_t *left = tl_arena_calloc(f->arena, n, sizeof *left);
+  port->dtypes = 0;
+  for (uint32_t i = 0; left && i < n; i++) {
+    left[i] = port->columns[columns[i]];
+    port->dtypes |= TL_DTYPE_BIT(left[i]);
+  }
+  port->columns = left;
+  return left != NULL;
+}
+
+/* Drops columns that the prototype does not take, unless it takes none. */
+static bool drop_columns(tl_precision_forms *f, const tl_op *npu, tl_precision_port *ports,
+                         tl_precision_form *form) {
+  uint32_t n = 0, *taken = tl_arena_calloc(f->arena, form->n_columns + 1U, sizeof *taken);
+  bool ok = taken != NULL;
+  for (uint32_t i = 0; ok && i < form->n_columns; i++)
+    if (takes_column(form, npu, i))
+      taken[n++] = i;
+  if (!ok || n == 0 || n == form->n_columns)
+    return ok;
+  for (uint32_t i = 0; ok && i < form->n_inputs + form->n_outputs; i++)
+    ok = leave(f, &ports[i], taken, n);
+  form->n_columns = n;
+  return ok;
+}
+
+/* ---- ports ----------------------------------------------------------------------------------- */
+
 /* Fills all ports of a form from its row, and maps inputs back to operands. False if memory is
  * out. */
 static bool fill_ports(tl_precision_forms *f, tl_op_info info, const tl_op *op,
@@ -236,6 +299,9 @@ static bool fill_ports(tl_precision_forms *f, tl_op_info info, const tl_op *op,
   form->n_inputs = n_in;
   form->n_outputs = n_out;
   form->n_columns = info.row->n_columns;
+  if (prototype && prototype->domain_symbol == TL_SYM_npu &&
+      !drop_columns(f, prototype, ports, form))
+    return false;
   for (uint32_t i = 0; n_in && n_out && i < form->n_columns; i++)
     form->half_in_float_out = form->half_in_float_out || (ports[0].columns[i] == TL_DTYPE_F16 &&
                                                           ports[n_in].columns[i] == TL_DTYPE_F32);
