@@ -14,7 +14,7 @@ $ tailor convert batch.tir -o m.air
 # sizes are not what an op lacks that has no form at all
 $ printf 'graph @g(%%x: f32["N",3,"H","W"]) -> (%%y) {\n  const %%r = f32[1,4] [0,0,4,4]\n  const %%b = i64[1] [0]\n  %%y = RoiAlign(%%x, %%r, %%b) @pool {mode="max"}\n}\n' >regions.tir
 $ tailor convert regions.tir -o m.air
-! regions.tir: error: 1 op type has no NPU form: RoiAlign x1 ('pool'): has no NPU form [E10501]
+! regions.tir: error: 1 op type has no NPU form: RoiAlign x1 ('pool'): has no NPU form; mode="avg" has one: the kernel takes the mean of each bin, never its largest sample [E10501]
 !   hint: --allow-unmapped writes them under their ONNX names; 'tailor ops NAME' shows what an op needs, 'tailor explain MODEL --expand' why no expansion matches
 ? 3
 # nor where it has no form for its attributes, open or not
