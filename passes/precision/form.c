@@ -299,7 +299,8 @@ static bool fill_ports(tl_precision_forms *f, tl_op_info info, const tl_op *op,
   form->n_inputs = n_in;
   form->n_outputs = n_out;
   form->n_columns = info.row->n_columns;
-  if (prototype && prototype->domain_symbol == TL_SYM_npu &&
+  bool built_in = !f->options->op_info; /* a package of the user's may take more than prototypes */
+  if (built_in && prototype && prototype->domain_symbol == TL_SYM_npu &&
       !drop_columns(f, prototype, ports, form))
     return false;
   for (uint32_t i = 0; n_in && n_out && i < form->n_columns; i++)
