@@ -10,7 +10,7 @@ struct tl_context {
   tl_settings settings;
   tl_diag diag;
   tl_session session; /* what loads, runs and saves; borrows the members here */
-  tailor_message_fn fn;
+  tl_message_fn fn;
   void *user;
 };
 
@@ -20,6 +20,7 @@ struct tl_model {
 };
 
 const char *tl_version(void) { return TL_VERSION; }
+uint32_t tl_version_number(void) { return TL_VERSION_NUMBER; }
 
 /* Status codes of the internal table. The public header cannot include that table, so this file,
  * which sees both, checks that they agree. */
@@ -28,26 +29,56 @@ enum {
   TL_STATUSES(CODE)
 #undef CODE
 };
-_Static_assert((int)CODE_OF_TL_OK == TAILOR_OK, "");
-_Static_assert((int)CODE_OF_TL_INVALID_ARGUMENT == TAILOR_ERROR_USAGE, "");
-_Static_assert((int)CODE_OF_TL_INVALID_MODEL == TAILOR_ERROR_INPUT, "");
-_Static_assert((int)CODE_OF_TL_UNSUPPORTED == TAILOR_ERROR_UNSUPPORTED, "");
-_Static_assert((int)CODE_OF_TL_IO == TAILOR_ERROR_IO, "");
-_Static_assert((int)CODE_OF_TL_INTERNAL == TAILOR_ERROR_INTERNAL, "");
+_Static_assert((int)CODE_OF_TL_OK == TL_SUCCESS, "");
+_Static_assert((int)CODE_OF_TL_INVALID_ARGUMENT == TL_ERROR_USAGE, "");
+_Static_assert((int)CODE_OF_TL_INVALID_MODEL == TL_ERROR_INPUT, "");
+_Static_assert((int)CODE_OF_TL_UNSUPPORTED == TL_ERROR_UNSUPPORTED, "");
+_Static_assert((int)CODE_OF_TL_IO == TL_ERROR_IO, "");
+_Static_assert((int)CODE_OF_TL_INTERNAL == TL_ERROR_INTERNAL, "");
+
+/* Adds a text to the buffer with a NUL behind it. Returns where it begins, or SIZE_MAX for none. */
+static size_t add_part(tl_buf *b, tl_sv text) {
+  if (!text.n)
+    return SIZE_MAX;
+  size_t at = b->n;
+  tl_buf_add_sv(b, text);
+  tl_buf_add_char(b, '\0');
+  return at;
+}
+
+static const char *part_at(const tl_buf *b, size_t at) {
+  return at == SIZE_MAX || b->failed ? NULL : b->p + at;
+}
 
 /* Hands a diagnostic to the function of the user. Without memory the text is formatted into a
- * buffer on the stack. */
+ * buffer on the stack, and names are left out. */
 static void forward(void *user, const tl_diagnostic *d) {
   tl_context *c = user;
   if (!c->fn)
     return;
   tl_buf text;
+  tl_buf names;
   char room[2048];
   tl_buf_init(&text);
+  tl_buf_init(&names);
   tl_diag_format(&text, d);
   if (text.failed)
     tl_diag_format_short(room, sizeof room, d);
-  c->fn(c->user, (tailor_severity)d->severity, text.failed ? room : text.p);
+  size_t node = add_part(&names, d->where.node);
+  size_t attribute = add_part(&names, d->where.attr);
+  tl_message m = {.severity = (tl_message_severity)d->severity,
+                  .text = text.failed ? room : text.p,
+                  .code = d->code,
+                  .file = d->where.file,
+                  .node = part_at(&names, node),
+                  .attribute = part_at(&names, attribute),
+                  .what = d->message,
+                  .hint = d->hint,
+                  .offset = d->where.has_offset ? (int64_t)d->where.offset : -1,
+                  .line = d->where.line,
+                  .column = d->where.column};
+  c->fn(c->user, &m);
+  tl_buf_release(&names);
   tl_buf_release(&text);
 }
 
@@ -74,7 +105,7 @@ void tl_context_destroy(tl_context *c) {
   free(c);
 }
 
-void tl_context_on_message(tl_context *c, tailor_message_fn fn, void *user) {
+void tl_context_on_message(tl_context *c, tl_message_fn fn, void *user) {
   c->fn = fn;
   c->user = user;
 }
@@ -124,7 +155,7 @@ static int load(tl_context *c, const char *name, tl_sv bytes, tl_model **out) {
     status = bytes.p ? tl_session_load_bytes(&c->session, name, bytes, &m->module)
                      : tl_session_load(&c->session, name, &m->module);
   int code = finish(c, status, errors);
-  if (code == TAILOR_OK)
+  if (code == TL_SUCCESS)
     *out = m;
   else
     tl_model_destroy(m);
@@ -147,7 +178,7 @@ void tl_model_destroy(tl_model *m) {
   free(m);
 }
 
-int tl_model_optimize(tl_model *m, tailor_target target) {
+int tl_model_optimize(tl_model *m, tl_purpose target) {
   tl_context *c = m->context;
   uint32_t errors = tl_diag_begin(&c->diag);
   tl_session s = c->session;
@@ -156,8 +187,8 @@ int tl_model_optimize(tl_model *m, tailor_target target) {
   s.fusions = &fusions;
   /* One pipeline: unlike the command, nobody saves canonical form on the way to NPU form, so the
    * loops that are unrolled for the NPU are cleaned up. */
-  tl_stage stage = target == TAILOR_FOR_AIR ? TL_STAGE_AIR
-                                            : tl_pipeline_canonical(&c->settings.options);
+  tl_stage stage = target == TL_FOR_AIR ? TL_STAGE_AIR
+                                        : tl_pipeline_canonical(&c->settings.options);
   tl_pipeline_options p = tl_session_pipeline(&s, stage);
   tl_status status = stage == TL_STAGE_AIR ? TL_OK : tl_session_raise(&s, m->module);
   if (status == TL_OK)

@@ -4,10 +4,7 @@
 #include <stdio.h>
 #include <tailor/tailor.h>
 
-static void print_message(void *user, tailor_severity severity, const char *text) {
-  (void)severity;
-  fprintf(user, "%s\n", text);
-}
+static void print_message(void *user, const tl_message *message) { fputs(message->text, user); }
 
 static int convert(tl_context *c, const char *from, const char *to) {
   tl_model *m = NULL;
@@ -15,7 +12,7 @@ static int convert(tl_context *c, const char *from, const char *to) {
   if (!rc)
     rc = tl_model_load(c, from, &m);
   if (!rc)
-    rc = tl_model_optimize(m, TAILOR_FOR_AIR);
+    rc = tl_model_optimize(m, TL_FOR_AIR);
   if (!rc)
     rc = tl_model_save(m, to);
   if (!rc)
@@ -27,11 +24,11 @@ static int convert(tl_context *c, const char *from, const char *to) {
 int main(int argc, char **argv) {
   if (argc != 3) {
     fprintf(stderr, "usage: convert MODEL.onnx OUT.air\n");
-    return TAILOR_ERROR_USAGE;
+    return TL_ERROR_USAGE;
   }
   tl_context *c = tl_context_create();
   if (!c)
-    return TAILOR_ERROR_INTERNAL;
+    return TL_ERROR_INTERNAL;
   tl_context_on_message(c, print_message, stderr);
   int rc = convert(c, argv[1], argv[2]);
   tl_context_destroy(c);

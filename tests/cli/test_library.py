@@ -66,13 +66,19 @@ def library(path):
     return lib
 
 
-SINK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)
+class Message(ctypes.Structure):
+    """The first members of tl_message."""
+    _fields_ = [('severity', ctypes.c_int), ('text', ctypes.c_char_p)]
+
+
+SINK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(Message))
+ERROR = 2
 
 
 def by_library(lib, source, target, options):
     """(exit code, errors)"""
     said = []
-    sink = SINK(lambda user, severity, text: said.append(text.decode()) if severity == 2 else None)
+    sink = SINK(lambda user, m: said.append(m[0].text.decode()) if m[0].severity == ERROR else None)
     context = lib.tl_context_create()
     lib.tl_context_on_message(ctypes.c_void_p(context), sink, None)
     model = ctypes.c_void_p()

@@ -49,19 +49,19 @@ typedef struct said {
   char other[512]; /* an error that does not, or a message behind one that does; "" for none */
 } said;
 
-static void hear(void *user, tailor_severity severity, const char *text) {
+static void hear(void *user, const tl_message *m) {
   said *s = user;
-  if (severity == TAILOR_ERROR && strstr(text, ": error: out of memory"))
+  if (m->severity == TL_SEVERITY_ERROR && strstr(m->text, ": error: out of memory"))
     s->lacks++;
-  else if (severity == TAILOR_ERROR || s->lacks)
-    snprintf(s->other, sizeof s->other, "%s", text);
+  else if (m->severity == TL_SEVERITY_ERROR || s->lacks)
+    snprintf(s->other, sizeof s->other, "%s", m->text);
 }
 
 /* A context that could not be made says nothing; all else does, and nothing but that. */
 static int is_told(int code, const said *s) {
   if (code == NO_CONTEXT)
     return !s->lacks && !s->other[0];
-  return code == TAILOR_ERROR_INTERNAL && s->lacks == 1 && !s->other[0];
+  return code == TL_ERROR_INTERNAL && s->lacks == 1 && !s->other[0];
 }
 
 /* One conversion; 0, the exit code of the first failing step, or NO_CONTEXT. mode: value of
@@ -81,7 +81,7 @@ static int convert(const char *model, const char *output, const char *mode, cons
   size_t n = strlen(output);
   int air = n > 4 && strcmp(output + n - 4, ".air") == 0;
   if (code == 0)
-    code = tl_model_optimize(m, air ? TAILOR_FOR_AIR : TAILOR_FOR_ONNX);
+    code = tl_model_optimize(m, air ? TL_FOR_AIR : TL_FOR_ONNX);
   if (code == 0)
     code = tl_model_save(m, output);
   tl_model_destroy(m);
@@ -94,7 +94,7 @@ static int convert(const char *model, const char *output, const char *mode, cons
 int main(int argc, char **argv) {
   unsigned long failed = 0;
   if (argc < 3 || argc > 5)
-    return TAILOR_ERROR_USAGE;
+    return TL_ERROR_USAGE;
   for (unsigned long n = 1;; n++) {
     allocations.seen = 0;
     allocations.fail_at = n;

@@ -8,6 +8,7 @@ import ast
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -293,17 +294,25 @@ def globals_that_change(_files):
                 yield f'mutable symbol {name} in {os.path.basename(path)[:-2]}'
 
 
-def exports(_files):
-    """The shared library exports tl_ names only."""
-    for lib in glob.glob(os.path.join(headers.build, '**', 'libtailor.so*'), recursive=True):
-        if not os.path.isfile(lib) or lib.endswith(('.p', '.symbols')):
+def interface(_files):
+    """The shared library exports what the public headers declare, and lib/tailor.abi records."""
+    libs = [lib for lib in glob.glob(os.path.join(headers.build, '**', 'libtailor.so'),
+                                     recursive=True) if os.path.isfile(lib)]
+    for lib in libs or [None]:
+        command = [os.path.join(ROOT, 'scripts', 'abi'), 'check'] + ([lib] if lib else [])
+        p = subprocess.run(command, capture_output=True, text=True, check=False)
+        if p.returncode:
+            yield from p.stdout.splitlines() or [p.stderr]
+    for compiler, language, standard in (('gcc', 'c', 'c11'), ('g++', 'c++', 'c++17')):
+        if not shutil.which(compiler):
             continue
-        out = subprocess.run(['nm', '-D', '--defined-only', lib], capture_output=True, text=True,
-                             check=False)
-        for line in out.stdout.splitlines():
-            name = line.split()[-1].split('@')[0]
-            if not name.startswith('tl_') and not name.startswith('TAILOR_'):
-                yield f'{os.path.basename(lib)} exports {name}'
+        p = subprocess.run([compiler, '-std=' + standard, '-pedantic', '-Wall', '-Wextra',
+                            '-Wconversion', '-Werror', '-fsyntax-only', '-I',
+                            os.path.join(ROOT, 'include'), '-x', language, '-'],
+                           input='#include <tailor/tailor.h>\n', text=True, capture_output=True,
+                           check=False)
+        if p.returncode:
+            yield f'the public header as {standard}: {p.stderr.strip().splitlines()[0]}'
 
 
 def named(_files):
@@ -314,7 +323,7 @@ def named(_files):
 
 CHECKS = [layers, one_way, said_once, op_names, pass_rows, licences, sizes, functions, layout,
           golden_files, kinds_of_tests, unfinished, headers, machine_paths, citations, named,
-          wall_clocks, globals_that_change, exports]
+          wall_clocks, globals_that_change, interface]
 
 
 def main():
