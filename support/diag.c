@@ -24,14 +24,21 @@ static void deliver_lack(tl_diag *d, const char *file) {
   if (!d->no_memory) {
     d->errors++;
     if (d->fn)
-      d->fn(d->user, &(tl_diagnostic){TL_ERROR, NULL, TL_AT_FILE(file), message, NULL});
+      d->fn(d->user,
+            &(tl_diagnostic){TL_ERROR, NULL, TL_AT_FILE(file), message, NULL, TL_NO_MEMORY});
   }
   d->no_memory = true;
 }
 
+/* What a message is beside its severity. */
+typedef struct kind_of {
+  const char *code; /* or NULL */
+  tl_status status; /* of an error */
+} kind_of;
+
 /* Formats a message and hands it to the sink. When an allocation has failed, only that is said: a
  * message built from incomplete data could be wrong. */
-static void deliver(tl_diag *d, tl_severity severity, const char *code, tl_location where,
+static void deliver(tl_diag *d, tl_severity severity, const kind_of *kind, tl_location where,
                     const char *fmt, va_list ap) {
   if (tl_diag_lacks_memory(d) || d->no_memory) {
     deliver_lack(d, where.file);
@@ -55,14 +62,14 @@ static void deliver(tl_diag *d, tl_severity severity, const char *code, tl_locat
   char *hint = strchr(message, '\v');
   if (hint)
     *hint++ = '\0';
-  d->fn(d->user, &(tl_diagnostic){severity, code, where, message, hint});
+  d->fn(d->user, &(tl_diagnostic){severity, kind->code, where, message, hint, kind->status});
   tl_buf_release(&text);
 }
 
 tl_status tl_fail(tl_diag *d, tl_status status, tl_location where, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  deliver(d, TL_ERROR, NULL, where, fmt, ap);
+  deliver(d, TL_ERROR, &(kind_of){NULL, status}, where, fmt, ap);
   d->no_memory = d->no_memory || status == TL_NO_MEMORY;
   va_end(ap);
   return status;
@@ -86,7 +93,7 @@ tl_status tl_fail_code(tl_diag *d, tl_status status, const char *code, tl_locati
                        const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  deliver(d, TL_ERROR, code, where, fmt, ap);
+  deliver(d, TL_ERROR, &(kind_of){code, status}, where, fmt, ap);
   d->no_memory = d->no_memory || status == TL_NO_MEMORY;
   va_end(ap);
   return status;
@@ -95,22 +102,30 @@ tl_status tl_fail_code(tl_diag *d, tl_status status, const char *code, tl_locati
 void tl_warn(tl_diag *d, tl_location where, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  deliver(d, TL_WARNING, NULL, where, fmt, ap);
+  deliver(d, TL_WARNING, &(kind_of){NULL, TL_OK}, where, fmt, ap);
   va_end(ap);
 }
 
 void tl_warn_code(tl_diag *d, const char *code, tl_location where, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  deliver(d, TL_WARNING, code, where, fmt, ap);
+  deliver(d, TL_WARNING, &(kind_of){code, TL_OK}, where, fmt, ap);
   va_end(ap);
 }
 
 void tl_note(tl_diag *d, tl_location where, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  deliver(d, TL_NOTE, NULL, where, fmt, ap);
+  deliver(d, TL_NOTE, &(kind_of){NULL, TL_OK}, where, fmt, ap);
   va_end(ap);
+}
+
+const char *tl_diagnostic_code(const tl_diagnostic *d) {
+  if (d->code)
+    return d->code;
+  return d->severity == TL_ERROR     ? tl_status_name(d->status)
+         : d->severity == TL_WARNING ? "W_GENERAL"
+                                     : "N_GENERAL";
 }
 
 /* Adds a name, quoted when it has control bytes: names come from hostile files and must not control

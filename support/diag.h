@@ -30,6 +30,7 @@ typedef struct tl_diagnostic {
   tl_location where;
   const char *message; /* one sentence, no trailing newline */
   const char *hint;    /* what to do, or NULL */
+  tl_status status;    /* of an error: what kind of failure it is; else TL_OK */
 } tl_diagnostic;
 
 /* The sink: called for each diagnostic, on the thread that reports it. */
@@ -91,6 +92,10 @@ static inline void tl_diag_opened(const tl_diag *d, const char *path) {
 void tl_diag_format_short(char *out, size_t n, const tl_diagnostic *d);
 /* Renders "file:line:col: error: node: attr: message [code]\n  hint: ...\n" without colours. */
 void tl_diag_format(tl_buf *out, const tl_diagnostic *d);
+
+/* Returns the code of a diagnostic; one that has none of its own gets the name of its status
+ * ("TL_IO"), "W_GENERAL" or "N_GENERAL". Static or borrowed from d. */
+const char *tl_diagnostic_code(const tl_diagnostic *d);
 
 #define TL_NOWHERE ((tl_location){0})
 #define TL_AT_FILE(path) ((tl_location){.file = (path)})

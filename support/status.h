@@ -33,6 +33,8 @@ typedef enum tl_status {
 
 /* Returns the exit code of a status. */
 int tl_status_exit_code(tl_status status);
+/* Returns the name of a status ("TL_IO"); a static string. */
+const char *tl_status_name(tl_status status);
 /* Returns what a status says when nothing more is known; a static string. */
 const char *tl_status_words(tl_status status);
 

@@ -91,19 +91,19 @@ $ cp m.tir @all; tailor opt -- @all | head -n 1
 > graph @g(%x: f32[2,3]) -> (%y) {
 # Messages for programs: an object a line, or one log; the summary only when it is asked for.
 $ tailor convert nothere.onnx -o x.air --diagnostics=json
-! {"severity": "error", "file": "nothere.onnx", "message": "cannot open 'nothere.onnx': No such file or directory"}
+! {"severity": "error", "code": "TL_IO", "file": "nothere.onnx", "message": "cannot open 'nothere.onnx': No such file or directory"}
 ? 4
 $ printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%y = Nonsense(%%x)\n}\n' >bad.tir; tailor convert bad.tir -o x.air --diagnostics=json
-! {"severity": "error", "file": "bad.tir", "line": 2, "column": 8, "message": "unknown op 'Nonsense'", "hint": "ops of other domains are written domain::Name"}
+! {"severity": "error", "code": "TL_INVALID_MODEL", "file": "bad.tir", "line": 2, "column": 8, "message": "unknown op 'Nonsense'", "hint": "ops of other domains are written domain::Name"}
 ? 2
 $ tailor convert m.tir -o x.air --diagnostics=json
 $ tailor convert m.tir -o x.air --diagnostics=json --summary=json 2>&1 | grep -c '"nodes_after"'
 > 1
 $ tailor convert m.tir --diagnostics=json --colour=always --wrong
-! {"severity": "error", "message": "unknown option '--wrong'", "hint": "'tailor help convert' lists the options"}
+! {"severity": "error", "code": "TL_INVALID_ARGUMENT", "message": "unknown option '--wrong'", "hint": "'tailor help convert' lists the options"}
 ? 1
 $ tailor convert 'no such.onnx' -o x.air --diagnostics=sarif
-! {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [{"tool": {"driver": {"name": "tailor", "version": "0.1.0"}}, "results": [{"ruleId": "error", "level": "error", "message": {"text": "cannot open 'no such.onnx': No such file or directory"}, "locations": [{"physicalLocation": {"artifactLocation": {"uri": "no%20such.onnx"}}}]}]}]}
+! {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [{"tool": {"driver": {"name": "tailor", "version": "0.1.0"}}, "results": [{"ruleId": "TL_IO", "level": "error", "message": {"text": "cannot open 'no such.onnx': No such file or directory"}, "locations": [{"physicalLocation": {"artifactLocation": {"uri": "no%20such.onnx"}}}]}]}]}
 ? 4
 $ tailor convert m.tir -o x.air --diagnostics=sarif
 ! {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [{"tool": {"driver": {"name": "tailor", "version": "0.1.0"}}, "results": []}]}

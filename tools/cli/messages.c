@@ -34,8 +34,7 @@ static void put_json(tl_buf *out, const tl_diagnostic *d) {
   tl_json_writer w = tl_json_to(out);
   tl_put_object(&w);
   tl_member_z(&w, "severity", severities[d->severity]);
-  if (d->code)
-    tl_member_z(&w, "code", d->code);
+  tl_member_z(&w, "code", tl_diagnostic_code(d));
   if (at->file)
     tl_member_z(&w, "file", at->file);
   if (at->line)
@@ -105,7 +104,7 @@ static void put_sarif(tl_buf *out, const tl_diagnostic *d) {
   const tl_location *at = &d->where;
   tl_json_writer w = tl_json_to(out);
   tl_put_object(&w);
-  tl_member_z(&w, "ruleId", d->code ? d->code : severities[d->severity]);
+  tl_member_z(&w, "ruleId", tl_diagnostic_code(d));
   tl_member_z(&w, "level", severities[d->severity]);
   tl_put_key(&w, "message");
   tl_put_object(&w);
@@ -142,7 +141,8 @@ void tl_messages_end(tl_messages *m) {
     return;
   if (m->memory_said) { /* nothing can be made without it */
     fputs("{\"version\": \"2.1.0\", \"runs\": [{\"tool\": {\"driver\": {\"name\": \"tailor\"}}, "
-          "\"results\": [{\"level\": \"error\", \"message\": {\"text\": \"out of memory\"}}]}]}\n",
+          "\"results\": [{\"ruleId\": \"TL_NO_MEMORY\", \"level\": \"error\", "
+          "\"message\": {\"text\": \"out of memory\"}}]}]}\n",
           stderr);
     return;
   }
@@ -191,7 +191,8 @@ static void say_no_memory(tl_messages *m, const tl_diagnostic *d) {
   if (!m->memory_said && m->form == TL_MESSAGES_TEXT)
     fprintf(stderr, "%s: error: out of memory\n", told ? d->where.file : "tailor");
   else if (!m->memory_said && m->form == TL_MESSAGES_JSON)
-    fputs("{\"severity\": \"error\", \"message\": \"out of memory\"}\n", stderr);
+    fputs("{\"severity\": \"error\", \"code\": \"TL_NO_MEMORY\", \"message\": \"out of memory\"}\n",
+          stderr);
   m->memory_said = true;
 }
 
