@@ -22,6 +22,7 @@ static void drop(tl_change *change) {
   if (change->kind == TL_CHANGE_FOLDER)
     rmdir(change->path);
   free(change->path);
+  free(change->given);
   free(change->hidden);
 }
 
@@ -63,9 +64,29 @@ tl_status tl_changes_commit(tl_changes *c, tl_diag *d, tl_writer *w) {
     c->n_held++;
     return add(c, d, (tl_change){.kind = TL_CHANGE_HELD, .writer = w});
   }
-  tl_change change = {.kind = TL_CHANGE_HIDDEN};
-  TL_TRY(tl_writer_hide(w, d, &change.path, &change.hidden));
-  return add(c, d, change);
+  tl_change change = {.kind = TL_CHANGE_HIDDEN, .given = strdup(tl_writer_path(w))};
+  status = tl_writer_hide(w, d, &change.path, &change.hidden);
+  if (status == TL_OK)
+    return add(c, d, change);
+  free(change.given);
+  return status;
+}
+
+const char *tl_change_path(const tl_change *change) {
+  return change->writer ? tl_writer_path(change->writer)
+                        : (change->given ? change->given : change->path);
+}
+
+int tl_change_open(const tl_change *change) {
+  char name[40];
+  if (change->kind == TL_CHANGE_HIDDEN)
+    return open(change->hidden, O_RDONLY | O_CLOEXEC);
+  if (change->kind != TL_CHANGE_HELD || tl_writer_is_stream(change->writer)) {
+    errno = EINVAL;
+    return -1;
+  }
+  snprintf(name, sizeof name, "/proc/self/fd/%d", tl_writer_descriptor(change->writer));
+  return open(name, O_RDONLY | O_CLOEXEC);
 }
 
 uint64_t tl_changes_last_size(const tl_changes *c) {
@@ -104,6 +125,27 @@ static char *second_name(const char *path) {
     tl_buf_release(&name);
   }
   return NULL;
+}
+
+/* The link goes to where a link leads, as a writer's file does. */
+bool tl_changes_link(tl_changes *c, int fd, const char *path) {
+  char source[40];
+  struct stat st;
+  char *target = stat(path, &st) == 0 ? realpath(path, NULL) : strdup(path);
+  char *hidden = target ? second_name(target) : NULL;
+  tl_change change = {.kind = TL_CHANGE_HIDDEN, .path = target, .hidden = hidden};
+  snprintf(source, sizeof source, "/proc/self/fd/%d", fd);
+  bool linked = hidden && linkat(AT_FDCWD, source, AT_FDCWD, hidden, AT_SYMLINK_FOLLOW) == 0;
+  if (linked && (change.given = strdup(path)) && tl_change_vec_push(&c->list, change))
+    return true;
+  int saved = linked || !hidden ? ENOMEM : errno;
+  if (linked)
+    unlink(hidden);
+  free(change.given);
+  free(target);
+  free(hidden);
+  errno = saved;
+  return false;
 }
 
 /* Moves the old file to a second name, then the new one into its place. Where hard links are
@@ -276,6 +318,7 @@ tl_status tl_changes_apply(tl_changes *c, tl_diag *d) {
       unlink(change->hidden);
     tl_writer_abort(change->writer); /* a stream, which has its bytes */
     free(change->path);
+    free(change->given);
     free(change->hidden);
   }
   tl_change_vec_release(&c->list);

@@ -21,6 +21,7 @@ typedef struct tl_change {
   tl_change_kind kind;
   tl_writer *writer; /* owned; HELD */
   char *path;        /* owned; name to give; NULL: the writer knows it */
+  char *given;       /* owned; HIDDEN: the name as the caller spelled it, or NULL */
   char *hidden;      /* owned; the new file before it is named, the old one afterwards, or NULL */
   bool done;         /* the name was given */
   bool replaced;     /* and the old file has the hidden name */
@@ -43,6 +44,14 @@ tl_status tl_changes_commit(tl_changes *c, tl_diag *d, tl_writer *w) TL_NODISCAR
 /* Notes a file to remove, if it exists; with c NULL removes it at once. Reports TL_IO,
  * TL_NO_MEMORY. */
 tl_status tl_changes_remove(tl_changes *c, tl_diag *d, const char *path) TL_NODISCARD;
+/* Adds the file behind a descriptor itself under another name: a hard link. Returns false with
+ * errno, and reports nothing, where that is impossible. */
+bool tl_changes_link(tl_changes *c, int fd, const char *path) TL_NODISCARD;
+/* Returns the name of an entry as the caller spelled it. */
+const char *tl_change_path(const tl_change *change);
+/* Opens the bytes of a new file, which has no name yet. The caller closes the descriptor. -1 with
+ * errno for others, and for what goes into a stream. */
+int tl_change_open(const tl_change *change);
 /* Returns the bytes of the file that was committed last; 0 for a stream, or without one. */
 uint64_t tl_changes_last_size(const tl_changes *c);
 /* Feeds pipes and standard output, then gives all names. Reports TL_IO, TL_NO_MEMORY, and then has

@@ -63,6 +63,15 @@ uint64_t tl_writer_position(const tl_writer *w);
 /* Maps what was written so far for reading back (self-checks): flushes, then returns a view that
  * lives until commit or abort. NULL with an error reported on failure. */
 const unsigned char *tl_writer_view(tl_writer *w, uint64_t *size);
+/* Makes the file share the blocks of another file where the file system can (FICLONE). Returns
+ * false when it cannot; nothing is changed then. Call it on a writer that has no bytes yet. */
+bool tl_writer_clone(tl_writer *w, int fd);
+/* The bytes can be made again at any time, so nobody waits until the disk has them. */
+void tl_writer_spare_disk(tl_writer *w);
+/* Returns the path as the caller named it. */
+const char *tl_writer_path(const tl_writer *w);
+/* Returns the descriptor of the staging file, which stays the writer's. */
+int tl_writer_descriptor(const tl_writer *w);
 /* Brings everything to the disk, so that a later commit has only to give the name. */
 tl_status tl_writer_settle(tl_writer *w) TL_NODISCARD;
 /* Flushes, syncs and renames into place. Frees the writer in every case. */

@@ -5,8 +5,10 @@
  * standard output are staged as well and receive the bytes at commit. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,6 +38,7 @@ struct tl_writer {
   size_t view_bytes;
   int fd;           /* staging file */
   int stream;       /* descriptor that gets the bytes at commit, -1: none */
+  bool spares_disk; /* no fsync */
   mode_t mode;      /* permissions of the file being replaced, 0: the usual ones */
   tl_status status; /* first failure */
 };
@@ -276,6 +279,21 @@ tl_status tl_writer_copy(tl_writer *w, const tl_file *f, uint64_t offset, uint64
   return tl_writer_write(w, f->data + offset + done, (size_t)(length - done));
 }
 
+bool tl_writer_clone(tl_writer *w, int fd) {
+  struct stat st;
+  if (w->status != TL_OK || w->stream >= 0 || tl_writer_position(w) || fstat(fd, &st) != 0 ||
+      ioctl(w->fd, FICLONE, fd) != 0)
+    return false;
+  w->flushed = (uint64_t)st.st_size;
+  return true;
+}
+
+void tl_writer_spare_disk(tl_writer *w) { w->spares_disk = true; }
+
+const char *tl_writer_path(const tl_writer *w) { return w->path; }
+
+int tl_writer_descriptor(const tl_writer *w) { return w->fd; }
+
 unsigned char *tl_writer_room(tl_writer *w, size_t n) {
   if (w->status != TL_OK)
     return NULL;
@@ -356,7 +374,7 @@ tl_status tl_writer_settle(tl_writer *w) {
     return TL_OK;
   if (w->mode && fchmod(w->fd, w->mode) != 0)
     return fail_errno(w, "set the permissions of");
-  return fsync(w->fd) == 0 ? TL_OK : fail_errno(w, "write");
+  return w->spares_disk || fsync(w->fd) == 0 ? TL_OK : fail_errno(w, "write");
 }
 
 /* The last look at `cancel` is before the name. */

@@ -2,9 +2,11 @@
 /* Implements the command line tailor: finds the command, parses its options, returns an exit
  * code. */
 
+#include "tools/batch/batch.h"
 #include "tools/cli/cli.h"
 #include "tools/cli/memory.h"
 #include "tools/cli/signals.h"
+#include "tools/convert/atc.h"
 #include "tools/debug/reproduce.h"
 #include "tools/tables/meanings.h"
 
@@ -138,6 +140,22 @@ static const tl_command commands[] = {
      "those that leave nothing for a rule, and rules that undo each other. With MODEL, the rules "
      "are tried wherever they fit in it. Exit status 5: a rule is wrong or comes to no end.",
      tl_command_test_rules},
+    {"atc", TL_COMMAND_ATC, "[--dry-run] [--with=FILE] -- OPTION of atc...",
+     "convert a model, then let atc compile it",
+     "Stands where a script has 'atc': converts the model of the command line behind -- as "
+     "convert does, with atc's default precision, to the AIR file OUTPUT.air, and then calls atc "
+     "with that file and the options that it has to see again. The exit status is that of atc, or "
+     "that of the conversion if it fails. --dry-run converts, writes nothing and prints the call "
+     "of atc.",
+     NULL},
+    {"cache", TL_COMMAND_CACHE, "stats|clear|verify|trim [--cache-dir=DIR]",
+     "look after a cache of conversions",
+     "Works on the cache that convert --cache-dir or TAILOR_CACHE_DIR uses. stats prints what is "
+     "in it and how often it was of use; clear removes everything; verify reads every entry and "
+     "removes those that are not as they were written; trim removes what was not used for the "
+     "longest time until the cache is as small as it may be, and with --cache-size sets that. "
+     "Exit status 5: verify has found damage.",
+     tl_command_cache},
     {"options", TL_COMMAND_OPTIONS, "[KEY] [--json]", "list the keys of run configurations",
      "Lists the keys that a file for --run-config may have, by section: type, values, default, "
      "consumer, and the name in GE. With KEY, only that key.",
@@ -164,12 +182,12 @@ const tl_command *tl_command_find(const char *name) {
 /* Returns the exit code. A signal goes before a status, because it is the cause; --atc-exit goes
  * before both. */
 static int exit_code(const tl_cli *cli, tl_status status) {
-  if (status == TL_OK && !cli->differs)
+  if (status == TL_OK && !cli->differs && !cli->batch_code)
     return 0;
   if (tl_cli_has(cli, TL_OPTION_ATC_EXIT))
     return EXIT_ATC;
   if (status == TL_OK)
-    return EXIT_DIFFERS;
+    return cli->batch_code ? cli->batch_code : EXIT_DIFFERS;
   return *cli->signal ? 128 + *cli->signal : tl_status_exit_code(status);
 }
 
@@ -240,8 +258,17 @@ static bool answer(tl_cli *cli, tl_status *status) {
   return true;
 }
 
+static int run_job(const tl_arguments *job);
+static int run_for_atc(const tl_arguments *line, tl_atc_call *call);
+
 /* Runs the command, and what was asked for after it. */
 static tl_status run_command(tl_cli *cli) {
+  if (cli->command->bit == TL_COMMAND_ATC)
+    return tl_atc_run(cli, run_for_atc, &cli->batch_code);
+  if (cli->command->bit == TL_COMMAND_CONVERT && tl_jobs_wanted(cli))
+    return tl_batch_run(cli, run_job, &cli->batch_code);
+  if (cli->command->bit == TL_COMMAND_CONVERT)
+    TL_TRY(tl_batch_limit_memory(cli));
   bool verifies = tl_cli_has(cli, TL_OPTION_VERIFY) && !tl_cli_has(cli, TL_OPTION_DRY_RUN);
   if (verifies)
     TL_TRY(tl_verify_check_converted(cli));
@@ -283,15 +310,48 @@ static bool makes_reproducers(const tl_cli *cli, int argc, char **argv) {
 
 /* Runs the command line `given`, whose first word is the program. */
 static tl_status run_arguments(tl_cli *cli, const tl_arguments *given) {
+  tl_atc_call *atc = cli->atc;
   int argc = (int)given->list.n;
   char **argv = given->list.at;
   const volatile int *signal = cli->signal;
   tl_cli_release(cli);
   tl_cli_init(cli, argc > 1 ? tl_command_find(argv[1]) : NULL, signal);
   cli->given = given;
+  cli->atc = atc;
   if (makes_reproducers(cli, argc, argv))
     tl_signals_watch_crashes(argc, argv);
   return run(cli, argc, argv);
+}
+
+/* Ends the command: gives files their names, and says what was not said. Returns the exit code. */
+static int end(tl_cli *cli, tl_status status) {
+  if (status == TL_INTERNAL && !tl_memory_failed())
+    tl_signals_rerun();
+  if (status == TL_OK)
+    status = tl_cli_apply(cli); /* of commands that had nothing to say about it */
+  if (status != TL_OK && tl_memory_failed())
+    status = TL_NO_MEMORY;
+  if (status != TL_OK || !cli->applied) /* files that have their names are no failure */
+    status = tl_diag_close(&cli->diag, status, 0);
+  tl_messages_end(&cli->messages);
+  int code = exit_code(cli, status);
+  tl_cli_release(cli);
+  return code;
+}
+
+/* Runs one conversion of a batch, in a process of its own. */
+static int run_job(const tl_arguments *job) {
+  tl_cli cli;
+  tl_cli_init(&cli, NULL, tl_signals_install(&cli.changes));
+  return end(&cli, run_arguments(&cli, job));
+}
+
+/* Runs the conversion in front of a call of atc. */
+static int run_for_atc(const tl_arguments *line, tl_atc_call *call) {
+  tl_cli cli;
+  tl_cli_init(&cli, NULL, tl_signals_install(&cli.changes));
+  cli.atc = call;
+  return end(&cli, run_arguments(&cli, line));
 }
 
 int main(int argc, char **argv) {
@@ -302,17 +362,7 @@ int main(int argc, char **argv) {
   tl_status status = tl_cli_expand(&cli, argc, argv, &given);
   if (status == TL_OK)
     status = run_arguments(&cli, &given);
-  if (status == TL_INTERNAL && !tl_memory_failed())
-    tl_signals_rerun();
-  if (status == TL_OK)
-    status = tl_cli_apply(&cli); /* of commands that had nothing to say about it */
-  if (status != TL_OK && tl_memory_failed())
-    status = TL_NO_MEMORY;
-  if (status != TL_OK || !cli.applied) /* files that have their names are no failure */
-    status = tl_diag_close(&cli.diag, status, 0);
-  tl_messages_end(&cli.messages);
-  int code = exit_code(&cli, status);
-  tl_cli_release(&cli);
+  int code = end(&cli, status);
   tl_arguments_release(&given);
   return code;
 }

@@ -72,7 +72,9 @@ enum {
   TL_COMMAND_REPLAY = 1 << 17,
   TL_COMMAND_TEST_RULES = 1 << 18,
   TL_COMMAND_SEARCH = 1 << 19, /* precision-search */
-  TL_COMMAND_ANY = (1 << 20) - 1,
+  TL_COMMAND_CACHE = 1 << 20,
+  TL_COMMAND_ATC = 1 << 21,
+  TL_COMMAND_ANY = (1 << 22) - 1,
   /* They run conversions over and over, and take all options of convert. */
   TL_COMMAND_DEBUG = TL_COMMAND_BISECT | TL_COMMAND_REDUCE | TL_COMMAND_REPLAY | TL_COMMAND_SEARCH
 };

@@ -43,6 +43,8 @@ $ tailor help
 >   replay            run what a reproducer holds
 >   precision-search  find the nodes that low precision has to spare
 >   test-rules        test rewrite rules on graphs made for them
+>   atc               convert a model, then let atc compile it
+>   cache             look after a cache of conversions
 >   options           list the keys of run configurations
 >   help              explain a command
 >
@@ -76,6 +78,8 @@ $ tailor --help
 >   replay            run what a reproducer holds
 >   precision-search  find the nodes that low precision has to spare
 >   test-rules        test rewrite rules on graphs made for them
+>   atc               convert a model, then let atc compile it
+>   cache             look after a cache of conversions
 >   options           list the keys of run configurations
 >   help              explain a command
 >

@@ -60,15 +60,15 @@ $ tailor convert m.onnx -o m.air --rewrite-limit=-1
 ? 1
 $ tailor convert m.onnx other.onnx -o m.air
 ! tailor: error: stray argument 'other.onnx'
-!   hint: one model is read at a time; outputs are named with -o: -o other.onnx
+!   hint: one model is read at a time; outputs are named with -o: -o other.onnx, and of several models with -o 'DIR/{}.air'
 ? 1
 $ tailor convert --model=m.onnx --output= m --soc_version= Ascend310
 ! tailor: error: --output: the value is empty [E10054]
 !   hint: write --output=VALUE without blanks around '=', and quote values that contain ';' or blanks
-! tailor: error: stray argument 'm'
-!   hint: write --name=value without blanks around '=', and quote values that contain ';' or blanks
 ! tailor: error: --soc-version: the value is empty [E10054]
 !   hint: write --soc-version=VALUE without blanks around '=', and quote values that contain ';' or blanks
+! tailor: error: stray argument 'm'
+!   hint: write --name=value without blanks around '=', and quote values that contain ';' or blanks
 ! tailor: error: stray argument 'Ascend310'
 !   hint: write --name=value without blanks around '=', and quote values that contain ';' or blanks
 ? 1

@@ -28,11 +28,11 @@ $ tailor convert m.tir -o net.omx --summary=none; ls net.omx.air
 # the output named without -o
 $ tailor convert m.tir m.air
 ! tailor: error: stray argument 'm.air'
-!   hint: one model is read at a time; outputs are named with -o: -o m.air
+!   hint: one model is read at a time; outputs are named with -o: -o m.air, and of several models with -o 'DIR/{}.air'
 ? 1
 $ tailor convert --model=m.tir m.onnx
 ! tailor: error: stray argument 'm.onnx'
-!   hint: one model is read at a time; outputs are named with -o: -o m.onnx
+!   hint: one model is read at a time; outputs are named with -o: -o m.onnx, and of several models with -o 'DIR/{}.air'
 ? 1
 $ tailor opt m.tir n.tir
 ! tailor: error: stray argument 'n.tir'

@@ -220,6 +220,7 @@ def commands(project, path, text):
         return
     for line, command, rest in calls(text):
         rest = re.sub(r'"[^"]*"|\'[^\']*\'', '""', rest)
+        rest = re.split(r' -- ', rest)[0]  # what follows belongs to another program
         if command not in project.commands:
             yield line, f'tailor has no command {command}'
             continue

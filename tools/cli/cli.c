@@ -18,6 +18,8 @@
  * because of it. */
 static void show_diagnostic(void *user, const tl_diagnostic *d) {
   tl_cli *cli = user;
+  if (cli->listener && cli->listener->said)
+    cli->listener->said(cli->listener->user, d);
   if (d->severity < cli->messages.threshold || *cli->signal)
     return; /* after a signal everything that failed failed because of it */
   tl_progress_hide(&cli->progress);
@@ -57,6 +59,7 @@ void tl_cli_release(tl_cli *cli) {
   tl_known_rules_release(cli->rules);
   tl_fusion_stats_release(&cli->fusions);
   tl_step_record_release(&cli->steps);
+  tl_path_vec_release(&cli->models);
   tl_path_vec_release(&cli->outputs);
   tl_path_vec_release(&cli->inputs);
   tl_path_vec_release(&cli->dims);
@@ -80,6 +83,8 @@ tl_status tl_cli_apply(tl_cli *cli) {
     return TL_OK; /* a signal that comes behind the last name is too late */
   if (*cli->signal)
     return TL_IO;
+  if (cli->listener && cli->listener->applying)
+    cli->listener->applying(cli->listener->user);
   cli->changes.keeps_same = tl_cli_has(cli, TL_OPTION_WRITE_IF_CHANGED);
   tl_signals_hold(true);
   tl_status status = tl_changes_apply(&cli->changes, &cli->diag);
@@ -90,6 +95,8 @@ tl_status tl_cli_apply(tl_cli *cli) {
 
 tl_status tl_cli_print(tl_cli *cli, tl_buf *text) {
   tl_status status = TL_OK;
+  if (cli->listener && cli->listener->printed)
+    cli->listener->printed(cli->listener->user);
   tl_progress_hide(&cli->progress);
   if (text->failed || tl_memory_failed())
     status = tl_fail_memory(&cli->diag, TL_NOWHERE);
@@ -101,6 +108,8 @@ tl_status tl_cli_print(tl_cli *cli, tl_buf *text) {
 }
 
 void tl_cli_note(tl_cli *cli, tl_buf *text) {
+  if (cli->listener && cli->listener->noted)
+    cli->listener->noted(cli->listener->user, tl_buf_view(text));
   tl_progress_hide(&cli->progress);
   bool quiet = tl_cli_has(cli, TL_OPTION_QUIET) || tl_cli_has(cli, TL_OPTION_PRINT_INPUTS) ||
                (cli->messages.form != TL_MESSAGES_TEXT && !tl_cli_has(cli, TL_OPTION_SUMMARY));
@@ -230,6 +239,22 @@ static tl_status take_option(tl_cli *cli, int argc, char **argv, int *i) {
   return give(cli, named.id, argv[++*i]);
 }
 
+/* Reports a word that is one too many. */
+static tl_status report_stray(tl_cli *cli, const char *arg) {
+  tl_format format;
+  if (cli->command->bit & (TL_COMMAND_CONVERT | TL_COMMAND_OPT) && tl_format_of_path(arg, &format))
+    return tl_fail(
+        &cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
+        "stray argument '%s'\vone model is read at a time; outputs are named with -o: -o %s%s", arg,
+        arg,
+        cli->command->bit == TL_COMMAND_CONVERT ? ", and of several models with -o 'DIR/{}.air'"
+                                                : "");
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
+                 "stray argument '%s'\vwrite --name=value without blanks around '=', and quote "
+                 "values that contain ';' or blanks",
+                 arg);
+}
+
 /* Takes an argument that is no option: the model, or the second operand of a command with two. */
 static tl_status take_word(tl_cli *cli, const char *arg) {
   static const tl_location nowhere = {0};
@@ -241,6 +266,15 @@ static tl_status take_word(tl_cli *cli, const char *arg) {
   }
   if (!cli->command)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, nowhere, "stray argument '%s'", arg);
+  if (cli->command->bit == TL_COMMAND_ATC) { /* what is behind -- is not ours */
+    int i = 0;
+    while (i < cli->n_arguments && cli->arguments[i] != arg && strcmp(cli->arguments[i], "--") != 0)
+      i++;
+    return cli->arguments[i] != arg
+               ? TL_OK
+               : tl_fail(&cli->diag, TL_INVALID_ARGUMENT, nowhere,
+                         "stray argument '%s'\vwrite -- before the options of atc", arg);
+  }
   bool takes_two = cli->command->bit == TL_COMMAND_VERIFY || cli->command->bit == TL_COMMAND_DIFF ||
                    cli->command->bit == TL_COMMAND_DIFF_PRECISION ||
                    cli->command->bit == TL_COMMAND_TEST_RULES;
@@ -249,25 +283,36 @@ static tl_status take_word(tl_cli *cli, const char *arg) {
     return TL_OK;
   }
   bool named = cli->word || tl_cli_has(cli, TL_OPTION_MODEL);
-  tl_format format;
   if (named && cli->command->bit == TL_COMMAND_CONVERT && tl_sv_ends_with(tl_sv_from(arg), ".om"))
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, nowhere,
                    "stray argument '%s'\voutputs are named with -o; an offline model takes two "
                    "steps: -o %.*s.air here, then atc",
                    arg, (int)strlen(arg) - 3, arg);
-  if (named && cli->command->bit & (TL_COMMAND_CONVERT | TL_COMMAND_OPT) &&
-      tl_format_of_path(arg, &format))
-    return tl_fail(
-        &cli->diag, TL_INVALID_ARGUMENT, nowhere,
-        "stray argument '%s'\vone model is read at a time; outputs are named with -o: -o %s", arg,
-        arg);
+  bool convert = cli->command->bit == TL_COMMAND_CONVERT;
+  if (convert && !tl_path_vec_push(&cli->models, arg))
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
+  if (named && convert) /* check_models judges, when all outputs are known */
+    return TL_OK;
   if (named || cli->command->bit == TL_COMMAND_PASSES)
-    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, nowhere,
-                   "stray argument '%s'\vwrite --name=value without blanks around '=', and quote "
-                   "values that contain ';' or blanks",
-                   arg);
+    return report_stray(cli, arg);
   cli->word = arg;
   return TL_OK;
+}
+
+/* Several models need a place for their names in every output. */
+static tl_status check_models(tl_cli *cli) {
+  tl_status first = TL_OK;
+  bool holes = false;
+  for (uint32_t i = 0; i < cli->outputs.n; i++)
+    holes |= strstr(cli->outputs.at[i], "{}") != NULL;
+  bool by_option = tl_cli_has(cli, TL_OPTION_MODEL);
+  for (uint32_t i = 0; i < cli->models.n && (!holes || by_option); i++) {
+    if (cli->models.at[i] == cli->word)
+      continue;
+    tl_status status = report_stray(cli, cli->models.at[i]);
+    first = first == TL_OK ? status : first;
+  }
+  return first;
 }
 
 /* Parses all arguments, and goes on after an error to report every mistake. Behind "--" no argument
@@ -289,7 +334,8 @@ static tl_status parse_all(tl_cli *cli, int argc, char **argv) {
     if (first == TL_OK)
       first = status;
   }
-  return first;
+  tl_status strays = check_models(cli);
+  return first == TL_OK ? strays : first;
 }
 
 /* Takes the two halves of a step, or one of them, as the input. */
@@ -370,9 +416,11 @@ tl_status tl_cli_parse(tl_cli *cli, int argc, char **argv) {
   const volatile int *signal = cli->signal;
   const tl_command *command = cli->command;
   const tl_arguments *given = cli->given;
+  tl_atc_call *atc = cli->atc;
   tl_cli_release(cli);
   tl_cli_init(cli, command, signal);
   cli->given = given;
+  cli->atc = atc;
   cli->messages.form = messages.form;
   cli->messages.threshold = messages.threshold;
   cli->messages.colour = messages.colour;

@@ -18,6 +18,22 @@ TL_VEC(tl_path_vec, const char *);
 typedef struct tl_command tl_command;
 struct tl_watch;
 
+/* Who records what a command says and writes (tools/cache). Every member may be NULL. */
+typedef struct tl_listener {
+  void *user;
+  void (*said)(void *user, const tl_diagnostic *d); /* a message, shown or not */
+  void (*noted)(void *user, tl_sv text);            /* a text of tl_cli_note, shown or not */
+  void (*printed)(void *user);                      /* something went to standard output */
+  void (*applying)(void *user);                     /* all files are complete, none has its name */
+} tl_listener;
+
+/* The call of atc that is to follow a conversion (tools/convert/atc.h). */
+typedef struct tl_atc_call {
+  const char *program; /* borrowed; a path or a name */
+  bool dry;            /* write nothing */
+  tl_buf line;         /* the call as a line for a shell, once it is known */
+} tl_atc_call;
+
 /* State of one call of the tool. */
 typedef struct tl_cli {
   tl_settings settings;
@@ -28,6 +44,7 @@ typedef struct tl_cli {
   const char *word2;         /* the second one, of commands that take two */
   char *const *arguments;    /* all behind the name of the command, as they were given */
   int n_arguments;
+  tl_path_vec models;           /* of convert: every argument that is no option */
   tl_path_vec outputs;          /* every -o, in order; strings in the settings' arena */
   tl_path_vec inputs;           /* every --input */
   tl_path_vec dims;             /* every --dim */
@@ -36,8 +53,11 @@ typedef struct tl_cli {
   tl_map read_before;           /* those, by hash */
   bool read_lost;               /* memory ran out for one of them */
   bool differs;                 /* a comparison was made, and failed */
+  int batch_code;               /* exit code of a batch (tools/batch) */
   const volatile int *signal;   /* number of the signal that asks us to stop, 0: none */
   tl_messages messages;         /* how they are printed */
+  tl_atc_call *atc;             /* borrowed; NULL: none follows */
+  const tl_listener *listener;  /* borrowed; NULL: nobody */
   tl_changes changes;           /* files that are complete and appear when they are applied */
   bool applied;                 /* they have: the command is done, whatever fails behind it */
   tl_progress progress;         /* what a long command is doing, for terminals */
@@ -127,6 +147,7 @@ tl_status tl_command_replay(tl_cli *cli);
 tl_status tl_command_precision_search(tl_cli *cli);
 tl_status tl_command_test_rules(tl_cli *cli);
 tl_status tl_command_simulate_ranks(tl_cli *cli);
+tl_status tl_command_cache(tl_cli *cli);
 tl_status tl_command_options(tl_cli *cli);
 tl_status tl_command_help(tl_cli *cli);
 

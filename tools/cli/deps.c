@@ -4,6 +4,7 @@
 
 #include "support/hash.h"
 #include "support/json_writer.h"
+#include "tools/cli/options_json.h"
 
 static bool is_stream(const char *path) { return strcmp(path, "-") == 0; }
 
@@ -148,6 +149,7 @@ tl_status tl_deps_write(tl_cli *cli, const tl_output_vec *v) {
   put_model_first(cli);
   if (tl_cli_has(cli, TL_OPTION_PRINT_INPUTS))
     return print_inputs(cli);
+  TL_TRY(tl_options_json_write(cli));
   TL_TRY(write_file(cli, TL_OPTION_DEPFILE, v, add_rule));
   return write_file(cli, TL_OPTION_DEPS_JSON, v, add_json);
 }

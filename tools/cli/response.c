@@ -3,6 +3,7 @@
 #include "tools/cli/response.h"
 
 #include "support/file.h"
+#include "tools/cli/options_json.h"
 
 /* Files within files; more can only be a circle. */
 enum { MAX_DEPTH = 16 };
@@ -77,6 +78,24 @@ static tl_status read_words(reader *r) {
   return status;
 }
 
+/* Takes an argument that JSON stands for. It is an argument as it is, whatever it begins with. */
+static tl_status take_plain(void *user, const char *argument) {
+  reader *r = user;
+  char *copy = tl_arena_copy(&r->out->arena, argument, strlen(argument));
+  bool kept = copy && tl_argument_vec_push(&r->out->list, copy);
+  return kept ? TL_OK : tl_fail_memory(r->d, TL_AT_FILE(r->path));
+}
+
+/* Reads a file of --options-json, which begins with '{', or a list of arguments. */
+static tl_status read_text(reader *r) {
+  tl_sv text = {r->at, (size_t)(r->end - r->at)};
+  tl_sv shown = tl_sv_trim(text);
+  if (shown.n && shown.p[0] == '{')
+    return tl_options_json_read(
+        &(tl_argument_sink){.d = r->d, .path = r->path, .add = take_plain, .user = r}, text);
+  return read_words(r);
+}
+
 static tl_status read_file(reader *above, char *path) {
   reader r = *above;
   tl_file *file;
@@ -91,7 +110,7 @@ static tl_status read_file(reader *above, char *path) {
   TL_TRY(tl_file_open(r.d, path, TL_FILE_READ, &file));
   r.at = file->size ? (const char *)file->data : "";
   r.end = r.at + file->size;
-  tl_status status = read_words(&r);
+  tl_status status = read_text(&r);
   above->words_only = r.words_only;
   tl_file_close(file);
   return status;

@@ -115,7 +115,10 @@ void tl_atc_line(tl_cli *cli, tl_module *m, const char *path, tl_buf *out) {
   if (tl_sv_ends_with(stem, ".air"))
     stem.n -= 4;
   char *name = tl_arena_copy(&cli->settings.arena, stem.p, stem.n);
-  tl_buf_add_z(out, "atc --framework=1");
+  if (cli->atc && elsewhere && strchr(cli->atc->program, '/') && cli->atc->program[0] != '/')
+    tl_buf_add_z(out, "\"$OLDPWD\"/");
+  add_shell_word(out, cli->atc ? cli->atc->program : "atc");
+  tl_buf_add_z(out, " --framework=1");
   add_atc_option(out, "model", path);
   add_atc_option(out, "output", name ? name : path);
   add_atc_option(out, "soc_version", soc ? soc : "Ascend910B1");

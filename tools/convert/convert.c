@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Implements tailor convert: reads a model and writes AIR, ONNX, textual IR or dumps. */
 #include "frontend/config/run_config.h"
+#include "tools/cache/cache.h"
 #include "tools/cli/deps.h"
 #include "tools/convert/conversion.h"
 #include "tools/convert/init_graph.h"
@@ -78,6 +79,10 @@ static tl_status convert(tl_cli *cli, tl_conversion *c) {
   tl_buf text;
   tl_buf_init(&text);
   tl_conversion_describe(cli, c, &text);
+  if (cli->atc)
+    tl_summary_atc(cli, c->m, &c->outputs, &cli->atc->line);
+  if (cli->atc && cli->atc->dry)
+    tl_changes_undo(&cli->changes);
   tl_status status = tl_cli_apply(cli);
   if (status == TL_OK) {
     tl_watch_report(cli);
@@ -87,8 +92,8 @@ static tl_status convert(tl_cli *cli, tl_conversion *c) {
   return status;
 }
 
-tl_status tl_command_convert(tl_cli *cli) {
-  TL_TRY(check_arguments(cli));
+/* Converts, or takes what an earlier conversion has left in the cache; cache may be NULL. */
+static tl_status run(tl_cli *cli, tl_cache *cache) {
   tl_settings_for_toolkit(&cli->settings);
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
   bool twice = cli->settings.accelerate.text != NULL;
@@ -103,11 +108,23 @@ tl_status tl_command_convert(tl_cli *cli) {
     status = tl_check_run_ranks(&cli->settings, &cli->diag);
   if (status == TL_OK)
     status = tl_watch_open(cli, tl_conversion_wants(&c.outputs, true));
+  bool hit = false;
+  if (status == TL_OK && !dry)
+    status = tl_cache_fetch(cache, &hit);
   if (status == TL_OK && dry)
     show_plan(cli, &c.outputs);
-  else if (status == TL_OK)
+  else if (status == TL_OK && !hit)
     status = twice ? tl_variants_convert(cli, &c.outputs) : convert(cli, &c);
   tl_watch_close(cli);
   tl_conversion_release(&c);
+  return status;
+}
+
+tl_status tl_command_convert(tl_cli *cli) {
+  tl_cache *cache;
+  TL_TRY(check_arguments(cli));
+  TL_TRY(tl_cache_open(cli, &cache));
+  tl_status status = run(cli, cache);
+  tl_cache_close(cache, status);
   return status;
 }

@@ -379,3 +379,9 @@ void tl_summary_json(tl_cli *cli, tl_module *m, const tl_summary *s, const tl_ou
   }
   tl_json_finish(w);
 }
+
+void tl_summary_atc(tl_cli *cli, tl_module *m, const tl_output_vec *v, tl_buf *out) {
+  const char *air = find_air(v);
+  if (air && !m->chip_fit.unmapped)
+    tl_atc_line(cli, m, air, out);
+}

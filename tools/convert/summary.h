@@ -46,4 +46,8 @@ void tl_summary_json(tl_cli *cli, tl_module *m, const tl_summary *s, const tl_ou
 /* Returns true for an option that is recorded for the user only; no tool acts on it. */
 bool tl_is_audit(const tl_carried_option *o);
 
+/* Adds the call of atc that goes on with the AIR file among the outputs; nothing if atc could not
+ * take it. */
+void tl_summary_atc(tl_cli *cli, tl_module *m, const tl_output_vec *v, tl_buf *out);
+
 #endif

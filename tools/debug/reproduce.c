@@ -156,12 +156,15 @@ static tl_status write_now(tl_cli *cli, const char *path, tl_sv text) {
 /* Options that are about files that the conversion writes, or about this run of the tool. */
 static bool is_left_out(tl_option_id id) {
   static const tl_option_id ids[] = {
-      TL_OPTION_OUTPUT,     TL_OPTION_EMIT,         TL_OPTION_MODEL,
-      TL_OPTION_REPRODUCER, TL_OPTION_SUMMARY,      TL_OPTION_VERIFY,
-      TL_OPTION_DRY_RUN,    TL_OPTION_DEPFILE,      TL_OPTION_QUIET,
-      TL_OPTION_LOG,        TL_OPTION_COLOR,        TL_OPTION_READ,
-      TL_OPTION_MODE,       TL_OPTION_PASSES,       TL_OPTION_VERIFY_EACH,
-      TL_OPTION_DEPS_JSON,  TL_OPTION_PRINT_INPUTS, TL_OPTION_WRITE_IF_CHANGED};
+      TL_OPTION_OUTPUT,       TL_OPTION_EMIT,         TL_OPTION_MODEL,
+      TL_OPTION_REPRODUCER,   TL_OPTION_SUMMARY,      TL_OPTION_VERIFY,
+      TL_OPTION_DRY_RUN,      TL_OPTION_DEPFILE,      TL_OPTION_QUIET,
+      TL_OPTION_LOG,          TL_OPTION_COLOR,        TL_OPTION_READ,
+      TL_OPTION_MODE,         TL_OPTION_PASSES,       TL_OPTION_VERIFY_EACH,
+      TL_OPTION_DEPS_JSON,    TL_OPTION_PRINT_INPUTS, TL_OPTION_WRITE_IF_CHANGED,
+      TL_OPTION_OPTIONS_JSON, TL_OPTION_CACHE_DIR,    TL_OPTION_CACHE_LINK,
+      TL_OPTION_NO_CACHE,     TL_OPTION_BATCH,        TL_OPTION_KEEP_GOING,
+      TL_OPTION_JOBS,         TL_OPTION_MEMORY_LIMIT};
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
     if (ids[i] == id)
       return true;

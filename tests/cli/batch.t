@@ -1,0 +1,83 @@
+# Several conversions in one call: the bytes and messages of one after the other, in their order.
+$ for i in 1 2 3; do printf 'graph @g(%%x: f32[%s,3]) -> (%%y) {\n  %%t = Exp(%%x)\n  %%y = Neg(%%t)\n}\n' $i >m$i.tir; done; mkdir out one
+$ tailor convert m1.tir m2.tir m3.tir -o 'out/{}.air' -o 'out/{}.onnx' --depfile='out/{}.d' -q -j 2; ls out; cat out/m2.d
+> m1.air
+> m1.d
+> m1.onnx
+> m2.air
+> m2.d
+> m2.onnx
+> m3.air
+> m3.d
+> m3.onnx
+> out/m2.air out/m2.onnx: \
+>  m2.tir
+$ for i in 1 2 3; do tailor convert m$i.tir -o one/m$i.air -o one/m$i.onnx -q; cmp one/m$i.air out/m$i.air; cmp one/m$i.onnx out/m$i.onnx; done
+$ tailor convert m3.tir m1.tir m2.tir -o 'out/{}.air' -j 3 2>&1 | grep -o '^m..tir$'
+> m3.tir
+> m1.tir
+> m2.tir
+# A file of jobs, each of the form that --options-json writes; options beside it count for all.
+$ printf '[{"model": "m1.tir", "outputs": ["a.air"]}, {"model": "m2.tir", "outputs": ["b.onnx"], "options": {"opt-level": "0", "depfile": "b.d"}}]' >jobs.json; tailor convert --batch jobs.json -j 2 -q; ls a.air b.onnx; cat b.d
+> a.air
+> b.onnx
+> b.onnx: \
+>  m2.tir \
+>  jobs.json
+$ printf '{"jobs": [{"model": "m1.tir", "outputs": ["c.air"], "options": {"precision-mode": "force_fp16", "quiet": true}}]}' >jobs2.json; tailor convert --batch=jobs2.json; tailor convert m1.tir -o d.air -q --precision-mode=force_fp16; cmp c.air d.air
+# The exit status is that of the first failure; without --keep-going the rest is left out.
+$ printf 'graph @g(' >bad.tir; rm -f out/*; tailor convert bad.tir m1.tir m2.tir -o 'out/{}.air' -q; echo $?; ls out
+> 2
+! bad.tir:1:10: error: ...
+$ rm -f out/*; tailor convert bad.tir m1.tir gone.tir m2.tir -o 'out/{}.air' -q -k -j 2; echo $?; ls out
+> 2
+> m1.air
+> m2.air
+! bad.tir:1:10: error: expected a value (%name), found the end of the text
+! gone.tir: error: cannot open 'gone.tir': No such file or directory
+$ tailor convert bad.tir m1.tir -o 'out/{}.air' --keep-going --atc-exit -q 2>e; echo $?
+> 255
+# What cannot be a batch.
+$ tailor convert m1.tir m2.tir -o 'out/x.air' -o 'out/{}.air'
+! tailor: error: --output: 'out/x.air' would be the output of 2 models
+!   hint: write {} where the name of the model goes, for example -o 'out/{}.air'
+? 1
+$ tailor convert m1.tir one/../m1.tir -o '{}.air'
+! one/../m1.tir: error: has the same name as 'm1.tir', so that {} is the same for both
+!   hint: name each output in a file for --batch
+? 1
+$ tailor convert --batch jobs.json m1.tir
+! tailor: error: --batch: names models and outputs, and so does the command line
+? 1
+$ printf '[]' >none.json; tailor convert --batch none.json
+! none.json: error: a list of jobs was expected
+!   hint: [{"model": FILE, "outputs": [FILE], "options": {"NAME": VALUE}}, ...]
+? 1
+$ printf '[{"model": "m1.tir", "output": "a.air"}]' >typo.json; tailor convert --batch typo.json
+! typo.json: error: output: unknown member
+!   hint: known are model, outputs, options, command
+? 1
+$ printf '[{"model": "m1.tir"' >half.json; tailor convert --batch half.json
+! half.json:1:20: error: this is no JSON: ...
+? 1
+$ tailor convert --batch gone.json
+! gone.json: error: cannot open 'gone.json': No such file or directory
+? 4
+# Memory: each process gets its share, and one that lacks memory runs again alone, with all of it.
+$ tailor convert m1.tir m2.tir -o 'out/{}.air' -q -j 2 --memory-limit=400M; ls out
+> m1.air
+> m2.air
+$ /usr/bin/python3 -c 'print("graph @g(%x: f32[1,400000]) -> (%y) {\n  const %w: f32[400000] = [" + ", ".join(["0.5", "1.25"] * 200000) + "]\n  %y = Add(%x, %w)\n}")' >big.tir; tailor convert m1.tir big.tir -o 'out/{}.air' -q -j 2 --memory-limit=3M; echo $?
+> 70
+! big.tir: error: out of memory
+$ tailor convert m1.tir big.tir -o 'out/{}.air' -q -j 2 --memory-limit=60M; echo $?
+> 0
+$ tailor convert big.tir -o big.air -q --memory-limit=3M; echo $?; ls big.air
+> 70
+! big.tir: error: out of memory
+! ls: cannot access 'big.air': No such file or directory
+? 2
+$ tailor convert m1.tir -o n.air -q --memory-limit=nothing
+! tailor: error: --memory-limit: 'nothing' is not a number of bytes
+!   hint: for example 500M or 2G
+? 1

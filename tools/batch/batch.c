@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Implements batches (batch.h).
+ *
+ * --memory-limit is shared out: each of N processes may take one Nth of it (RLIMIT_DATA: heap and
+ * private mappings; mapped models are not counted). A job that lacks memory with its share runs
+ * once more, alone and with all of it. */
+#include "tools/batch/batch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/batch/jobserver.h"
+
+enum {
+  EXIT_NO_MEMORY = 70,
+  EXIT_ATC = 255,
+  EXIT_CANNOT_START = 4,
+  POLL_MS = 20,
+  MOST_AT_ONCE = 64
+};
+
+typedef enum job_state { WAITING, RUNNING, ALONE, DONE, SHOWN, SKIPPED } job_state;
+
+/* One job. */
+typedef struct job {
+  const tl_arguments *line;
+  job_state state; /* ALONE: waits until nothing else runs */
+  pid_t pid;
+  bool has_token; /* of the jobserver */
+  bool alone;     /* runs with all memory */
+  int out, err;   /* what it prints; -1: closed */
+  int code;
+} job;
+
+typedef struct batch {
+  tl_cli *cli;
+  tl_job_fn run;
+  job *jobs;
+  uint32_t n, running, most;
+  uint64_t limit; /* bytes; 0: none */
+  tl_jobserver server;
+  bool stopped; /* no more jobs begin */
+  int code;
+} batch;
+
+static tl_status read_limit(tl_cli *cli, uint64_t *limit) {
+  const char *text = tl_cli_get(cli, TL_OPTION_MEMORY_LIMIT);
+  *limit = 0;
+  if (!tl_cli_has(cli, TL_OPTION_MEMORY_LIMIT) ||
+      (tl_parse_size(tl_sv_from(text), limit) && *limit))
+    return TL_OK;
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
+                 tl_at_option(&cli->settings, TL_OPTION_MEMORY_LIMIT),
+                 "'%s' is not a number of bytes\vfor example 500M or 2G", text);
+}
+
+static void limit_memory(uint64_t bytes) {
+  struct rlimit r;
+  if (bytes == 0 || getrlimit(RLIMIT_DATA, &r) != 0)
+    return;
+  if (r.rlim_max == RLIM_INFINITY || bytes < r.rlim_max)
+    r.rlim_cur = bytes;
+  (void)setrlimit(RLIMIT_DATA, &r);
+}
+
+tl_status tl_batch_limit_memory(tl_cli *cli) {
+  uint64_t limit;
+  if (cli->given && cli->given->is_job)
+    return TL_OK;
+  TL_TRY(read_limit(cli, &limit));
+  limit_memory(limit);
+  return TL_OK;
+}
+
+/* ---- one job --------------------------------------------------------------------------------- */
+
+static void close_outputs(job *j) {
+  if (j->out >= 0)
+    close(j->out);
+  if (j->err >= 0)
+    close(j->err);
+  j->out = -1;
+  j->err = -1;
+}
+
+/* Runs a job in this process, which was forked for it. */
+static void be_job(batch *b, const job *j) {
+  uint64_t share = j->alone ? b->limit : b->limit / b->most;
+  bool good = dup2(j->out, STDOUT_FILENO) >= 0 && dup2(j->err, STDERR_FILENO) >= 0;
+  limit_memory(share);
+  int code = good ? b->run(j->line) : EXIT_CANNOT_START;
+  fflush(NULL);
+  _exit(code);
+}
+
+/* Starts a job. One that cannot be started has failed. */
+static void start(batch *b, job *j) {
+  j->out = memfd_create("tailor-stdout", MFD_CLOEXEC);
+  j->err = memfd_create("tailor-stderr", MFD_CLOEXEC);
+  fflush(NULL);
+  j->pid = j->out >= 0 && j->err >= 0 ? fork() : -1;
+  if (j->pid == 0)
+    be_job(b, j);
+  if (j->pid > 0) {
+    j->state = RUNNING;
+    b->running++;
+    return;
+  }
+  tl_status said =
+      tl_fail(&b->cli->diag, TL_IO, TL_NOWHERE, "cannot start a process: %s", strerror(errno));
+  j->code = tl_status_exit_code(said);
+  j->state = DONE;
+}
+
+/* Copies what a job has printed to where it belongs. */
+static void show(int from, FILE *to) {
+  char block[8192];
+  off_t at = 0;
+  for (ssize_t got; from >= 0 && (got = pread(from, block, sizeof block, at)) > 0; at += got)
+    fwrite(block, 1, (size_t)got, to);
+  fflush(to);
+}
+
+/* Shows the jobs that are done, up to the first that is not. */
+static void show_done(batch *b) {
+  for (uint32_t i = 0; i < b->n; i++) {
+    job *j = &b->jobs[i];
+    if (j->state == SHOWN || j->state == SKIPPED)
+      continue;
+    if (j->state != DONE)
+      return;
+    show(j->out, stdout);
+    show(j->err, stderr);
+    close_outputs(j);
+    j->state = SHOWN;
+    if (j->code && !b->code)
+      b->code = j->code;
+  }
+}
+
+/* A process has ended. */
+static void finish(batch *b, pid_t pid, int how) {
+  for (uint32_t i = 0; i < b->n; i++) {
+    job *j = &b->jobs[i];
+    if (j->state != RUNNING || j->pid != pid)
+      continue;
+    b->running--;
+    if (j->has_token)
+      tl_jobserver_give(&b->server);
+    j->has_token = false;
+    j->code = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+    bool lacked = j->code == EXIT_NO_MEMORY || j->code == EXIT_ATC || j->code > 128;
+    if (lacked && b->limit && b->most > 1 && !j->alone && !*b->cli->signal) {
+      close_outputs(j);
+      j->state = ALONE;
+      return;
+    }
+    j->state = DONE;
+    if (j->code && !tl_cli_has(b->cli, TL_OPTION_KEEP_GOING))
+      b->stopped = true;
+    return;
+  }
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static job *next_in(batch *b, job_state state) {
+  for (uint32_t i = 0; i < b->n; i++)
+    if (b->jobs[i].state == state)
+      return &b->jobs[i];
+  return NULL;
+}
+
+static bool runs_alone(const batch *b) {
+  for (uint32_t i = 0; i < b->n; i++)
+    if (b->jobs[i].state == RUNNING && b->jobs[i].alone)
+      return true;
+  return false;
+}
+
+/* Starts what may run now. Returns true if more could run with a token of the jobserver. */
+static bool start_some(batch *b) {
+  while (!b->stopped && !*b->cli->signal) {
+    job *j = next_in(b, WAITING);
+    job *alone = next_in(b, ALONE);
+    if (alone && b->running == 0) {
+      alone->alone = true;
+      start(b, alone);
+      return false;
+    }
+    if (!j || b->running >= b->most || runs_alone(b))
+      return false;
+    j->has_token = b->running > 0 && b->server.on;
+    if (j->has_token && !tl_jobserver_take(&b->server)) {
+      j->has_token = false;
+      return true;
+    }
+    start(b, j);
+  }
+  return false;
+}
+
+/* Waits until a job ends, or for a short time when a token may come. */
+static void wait_for_some(batch *b, bool may_take) {
+  int how;
+  if (*b->cli->signal)
+    for (uint32_t i = 0; i < b->n; i++)
+      if (b->jobs[i].state == RUNNING)
+        kill(b->jobs[i].pid, *b->cli->signal);
+  pid_t pid = waitpid(-1, &how, may_take ? WNOHANG : 0);
+  if (pid > 0)
+    finish(b, pid, how);
+  else if (may_take)
+    poll(&(struct pollfd){.fd = b->server.from, .events = POLLIN}, 1, POLL_MS);
+}
+
+static void run_all(batch *b) {
+  bool may_take = start_some(b);
+  while (b->running) {
+    wait_for_some(b, may_take);
+    show_done(b);
+    may_take = start_some(b);
+  }
+  show_done(b);
+}
+
+/* Says which jobs were left out. */
+static void say_skipped(batch *b) {
+  uint32_t skipped = 0;
+  for (uint32_t i = 0; i < b->n; i++) {
+    skipped += b->jobs[i].state == WAITING || b->jobs[i].state == ALONE;
+    if (b->jobs[i].state != SHOWN && b->jobs[i].state != DONE)
+      b->jobs[i].state = SKIPPED;
+  }
+  show_done(b);
+  if (skipped && !*b->cli->signal)
+    tl_warn_code(&b->cli->diag, "W_BATCH", TL_NOWHERE,
+                 "%u of %u models were not tried after this failure\v--keep-going tries them",
+                 skipped, b->n);
+}
+
+/* Returns how many processes may run at once. */
+static uint32_t most_at_once(tl_cli *cli, const tl_jobserver *server) {
+  int64_t n = 1;
+  bool given = tl_cli_has(cli, TL_OPTION_JOBS);
+  (void)tl_parse_i64(tl_sv_from(tl_cli_get(cli, TL_OPTION_JOBS)), &n);
+  return server->on && !given ? MOST_AT_ONCE : (uint32_t)n;
+}
+
+tl_status tl_batch_run(tl_cli *cli, tl_job_fn run, int *code) {
+  tl_arguments_vec lines = {0};
+  batch b = {.cli = cli, .run = run};
+  TL_TRY(read_limit(cli, &b.limit));
+  tl_status status = tl_jobs_make(cli, &lines);
+  if (status == TL_OK && !(b.jobs = calloc(lines.n, sizeof *b.jobs)))
+    status = tl_fail_memory(&cli->diag, TL_NOWHERE);
+  if (status == TL_OK) {
+    tl_jobserver_open(&b.server, getenv("MAKEFLAGS"));
+    b.most = most_at_once(cli, &b.server);
+    b.n = lines.n;
+    b.most = b.most > b.n ? b.n : b.most;
+    for (uint32_t i = 0; i < b.n; i++)
+      b.jobs[i] = (job){.line = &lines.at[i], .out = -1, .err = -1};
+    run_all(&b);
+    say_skipped(&b);
+    tl_jobserver_close(&b.server);
+  }
+  free(b.jobs);
+  tl_jobs_release(&lines);
+  *code = b.code;
+  if (status == TL_OK && *cli->signal)
+    return TL_IO;
+  return status;
+}

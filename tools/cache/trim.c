@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Implements walks over a cache (trim.h). Entries, manifests and memos are one list, by the time of
+ * their last use: who reads a record gives it the present time. */
+#include "tools/cache/trim.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/vec.h"
+
+enum { KEY_BYTES = 80, SHARDS = 256, DISK_BLOCK = 512 };
+
+/* One thing that can be removed. */
+typedef struct stored {
+  char key[KEY_BYTES];
+  int kind; /* of tl_store_kind; 0: an entry */
+  uint64_t bytes;
+  int64_t used_ns;
+} stored;
+
+TL_VEC(stored_vec, stored);
+
+static int64_t modified_ns(const struct stat *st) {
+  return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+/* Adds up the files of an entry; its last use is that of the index. */
+static void measure_entry(const char *path, stored *it) {
+  DIR *d = opendir(path);
+  for (const struct dirent *e; d && (e = readdir(d));) {
+    struct stat st;
+    if (strcmp(e->d_name, "..") == 0 || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+      continue;
+    it->bytes += (uint64_t)st.st_blocks * DISK_BLOCK;
+    if (strcmp(e->d_name, "index") == 0)
+      it->used_ns = modified_ns(&st);
+  }
+  if (d)
+    closedir(d);
+}
+
+/* Adds the items of one folder of a kind. */
+static bool add_shard(const tl_store *s, int kind, unsigned shard, stored_vec *out) {
+  char folder[TL_STORE_PATH];
+  char path[TL_STORE_PATH];
+  bool good = true;
+  snprintf(folder, sizeof folder, "%s/%.20s/%02x", s->dir, tl_store_kind(kind), shard);
+  DIR *d = opendir(folder);
+  for (const struct dirent *e; good && d && (e = readdir(d));) {
+    struct stat st;
+    stored it = {.kind = kind};
+    if (e->d_name[0] == '.' || strlen(e->d_name) > 62 ||
+        fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+      continue;
+    snprintf(it.key, sizeof it.key, "%02x%.62s", shard % SHARDS, e->d_name);
+    it.used_ns = modified_ns(&st);
+    if (S_ISDIR(st.st_mode))
+      measure_entry(tl_store_path(s, tl_store_kind(kind), it.key, path), &it);
+    else
+      it.bytes = (uint64_t)st.st_blocks * DISK_BLOCK;
+    good = stored_vec_push(out, it);
+  }
+  if (d)
+    closedir(d);
+  return good;
+}
+
+static int by_use(const void *a, const void *b) {
+  const stored *x = a, *y = b;
+  return x->used_ns != y->used_ns ? (x->used_ns < y->used_ns ? -1 : 1) : strcmp(x->key, y->key);
+}
+
+static int by_key(const void *a, const void *b) {
+  return strcmp(((const stored *)a)->key, ((const stored *)b)->key);
+}
+
+/* Lists everything that can be removed. */
+static bool list(const tl_store *s, stored_vec *out, tl_store_size *size) {
+  *size = (tl_store_size){0};
+  for (int kind = 0; kind < TL_STORE_KINDS; kind++)
+    for (unsigned shard = 0; shard < SHARDS; shard++)
+      if (!add_shard(s, kind, shard, out))
+        return false;
+  for (uint32_t i = 0; i < out->n; i++) {
+    size->entries += out->at[i].kind == 0;
+    size->bytes += out->at[i].bytes;
+  }
+  return true;
+}
+
+bool tl_store_measure(const tl_store *s, tl_store_size *size) {
+  stored_vec items = {0};
+  bool good = list(s, &items, size);
+  stored_vec_release(&items);
+  return good;
+}
+
+bool tl_store_each(const tl_store *s, tl_entry_fn fn, void *user) {
+  stored_vec items = {0};
+  tl_store_size size;
+  bool good = list(s, &items, &size);
+  if (good && items.n)
+    qsort(items.at, items.n, sizeof *items.at, by_key);
+  for (uint32_t i = 0; good && i < items.n; i++)
+    if (items.at[i].kind == 0)
+      fn(user, items.at[i].key);
+  stored_vec_release(&items);
+  return good;
+}
+
+bool tl_store_trim(const tl_store *s, uint64_t limit, tl_store_size *left, uint64_t *evicted) {
+  stored_vec items = {0};
+  char path[TL_STORE_PATH];
+  tl_store_sweep(s);
+  bool good = list(s, &items, left);
+  if (good && items.n)
+    qsort(items.at, items.n, sizeof *items.at, by_use);
+  *evicted = 0;
+  for (uint32_t i = 0; good && i < items.n && left->bytes > limit; i++) {
+    const stored *it = &items.at[i];
+    tl_store_remove(s, tl_store_path(s, tl_store_kind(it->kind), it->key, path));
+    left->bytes -= it->bytes;
+    left->entries -= it->kind == 0;
+    *evicted += it->kind == 0;
+  }
+  stored_vec_release(&items);
+  tl_store_counts now = tl_store_count(s, NULL);
+  tl_store_count(s, &(tl_store_counts){.evicted = (int64_t)*evicted,
+                                       .bytes = (int64_t)left->bytes - now.bytes});
+  return good;
+}
