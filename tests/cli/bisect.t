@@ -91,3 +91,12 @@ $ tailor convert m.tir -o x.air --check='true {}'
 ! tailor: error: '--check=true {}' is not an option of 'tailor convert'
 !   hint: 'tailor help convert' lists its options
 ? 1
+# options of convert that would change nothing here are named
+$ tailor bisect m.tir --time-passes --depfile=m.d 2>&1 >/dev/null; test -e m.d || echo 'no file'
+> tailor: warning: --depfile, --time-passes: no effect in bisect
+>   hint: give them to 'tailor convert'
+> no file
+$ tailor reduce m.tir --rules=wrong.tlr -o s.tir --trace=s.json 2>&1 >/dev/null; test -e s.json || echo 'no file'
+> tailor: warning: --trace: no effect in reduce
+>   hint: give it to 'tailor convert'
+> no file

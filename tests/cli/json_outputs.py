@@ -58,7 +58,7 @@ CASES = (
     ('bisect', 0, 'bisect m.tir'),
     ('reduce', 0, 'reduce other.tir --rules=wrong.tlr -o small.tir'),
     ('precision-search', 0, 'precision-search m.tir --precision-mode-v2=fp16'),
-    ('precision-search', 5, 'precision-search m.tir --precision-mode-v2=fp16 --cosine=2'),
+    ('precision-search', 5, 'precision-search other.tir --rules=wrong.tlr --rtol=1e-6'),
     ('replay', 0, 'replay folder'),
     ('explain', 0, 'explain m.tir --rules=wrong.tlr'),
     ('explain --origins', 0, 'explain m.tir --origins'),

@@ -49,3 +49,8 @@ $ tailor explain n.tir --page=n.html --soc-version=Ascend910B1 --precision-mode=
 # The index of weights is JSON whatever the output is called.
 $ head -c 8192 /dev/zero >w.bin; printf 'graph @g(%%x: f32[2048]) -> (%%y) {\n  const %%w: f32[2048] = file("w.bin", 0, 8192)\n  %%y = Mul(%%x, %%w)\n}\n' >w.tir; tailor convert w.tir -q -o 'q"uo\te.air' --external-weight=2; python3 -c 'import json; print([v["file"] for v in json.load(open("weight/meta.json")).values()])'
 > ['weight/q"uo\\te_weight_combined']
+# A list with a line for each file cannot tell a name of two lines.
+$ printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%y = Exp(%%x)\n}\n' >"$(printf 'two\nlines.tir')"; tailor convert "$(printf 'two\nlines.tir')" --print-inputs -o q.air; echo $?
+> 1
+! tailor: error: --print-inputs: 'two\x0alines.tir' has a line feed, so it is no line of a list
+!   hint: rename the file, or use --deps-json

@@ -33,6 +33,13 @@ SMALL = '''graph @g(%x: f32[4,16]) -> (%y) {
   %y = Div(%q, %c)
 }
 '''
+WRONG = '''rules 1
+
+rule WrongSqrt : graph numerics exact {
+  match { %y = Sqrt(%x) }
+  replace { %y = Neg(%x) }
+}
+'''
 
 
 class Tally:
@@ -129,7 +136,14 @@ def check_refusals(args, folder, t):
     ends(args, folder, t, 1, 'lowers no node', 'small.tir', '--precision-mode-v2=origin')
     ends(args, folder, t, 1, 'one folder', 'small.tir', '-o', 'a', '-o', 'b')
     ends(args, folder, t, 1, 'not a number', 'small.tir', '--cosine=much')
-    ends(args, folder, t, 5, 'no set of nodes meets', 'small.tir', '--cosine=1.5')
+    ends(args, folder, t, 1, 'from 0 to 1', 'small.tir', '--cosine=1.5')
+    ends(args, folder, t, 1, 'names one folder', 'small.tir', '-o', 'small.air')
+    ends(args, folder, t, 1, 'the search decides', 'small.tir', '--precision-policy=range')
+    ends(args, folder, t, 0, '--emit, --verify: no effect', 'small.tir', '--emit=onnx', '--verify')
+    with open(os.path.join(folder, 'wrong.tlr'), 'w', encoding='utf-8') as f:
+        f.write(WRONG)
+    ends(args, folder, t, 5, 'no set of nodes meets', 'small.tir', '--rules=wrong.tlr',
+         '--rtol=1e-6')
     ends(args, folder, t, 0, 'no node has to be kept', 'small.tir', '--cosine=0')
     # nodes without names are kept, too
     p = call(args, folder, 'precision-search', 'small.tir', '--precision-mode-v2=fp16', '-o', 'own')

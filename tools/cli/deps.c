@@ -123,6 +123,14 @@ static tl_status print_inputs(tl_cli *cli) {
   tl_buf text;
   tl_buf_init(&text);
   for (uint32_t i = 0; i < cli->read.n; i++) {
+    if (strchr(cli->read.at[i], '\n')) {
+      tl_buf_release(&text);
+      return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
+                     tl_at_option(&cli->settings, TL_OPTION_PRINT_INPUTS),
+                     "'%s' has a line feed, so it is no line of a list\v"
+                     "rename the file, or use --deps-json",
+                     cli->read.at[i]);
+    }
     tl_buf_add_z(&text, cli->read.at[i]);
     tl_buf_add_char(&text, '\n');
   }

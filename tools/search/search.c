@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Implements tailor precision-search, which finds few nodes that have to keep their dtypes so that
  * a model in low precision computes what it did. */
+#include "tools/cli/unused.h"
 #include "tools/search/search.h"
 
 #include "ir/infer/infer.h"
@@ -13,16 +14,39 @@ static const char default_mode[] = "mixed_float16";
 
 /* ---- options --------------------------------------------------------------------------------- */
 
+/* Refuses names of files: the search writes several files into one folder. */
+static tl_status check_folder(tl_cli *cli) {
+  static const char *const suffixes[] = {".air", ".onnx", ".tir", ".pbtxt"};
+  const char *folder = cli->outputs.n ? cli->outputs.at[0] : "";
+  tl_sv name = tl_sv_from(folder);
+  bool is_file = strcmp(folder, "-") == 0;
+  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+    is_file = is_file || tl_sv_ends_with(name, suffixes[i]);
+  if (cli->outputs.n > 1 || is_file)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, TL_OPTION_OUTPUT),
+                   "names one folder, for the files that convert and atc take\v"
+                   "convert the model with one of these files to get '%s'",
+                   is_file ? folder : "a model");
+  return TL_OK;
+}
+
+/* Refuses what the search decides itself. */
+static tl_status check_policy(tl_cli *cli) {
+  if (!tl_cli_has(cli, TL_OPTION_PRECISION_POLICY))
+    return TL_OK;
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
+                 tl_at_option(&cli->settings, TL_OPTION_PRECISION_POLICY),
+                 "the search decides what a policy would decide\vleave this option out");
+}
+
 static tl_status check_model(tl_cli *cli) {
   if (!cli->word)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE, "no model was given");
   if (strcmp(cli->word, "-") == 0)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                    "the model is read several times: it must be a file");
-  if (cli->outputs.n > 1)
-    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, TL_OPTION_OUTPUT),
-                   "names one folder");
-  return TL_OK;
+  TL_TRY(check_folder(cli));
+  return check_policy(cli);
 }
 
 /* Sets an option that was not given. */
@@ -193,6 +217,8 @@ static tl_status search(tl_search *s) {
 
 tl_status tl_command_precision_search(tl_cli *cli) {
   tl_search s;
+  static const tl_option_id unused[] = {TL_OPTION_EMIT, TL_OPTION_VERIFY};
+  tl_cli_warn_unused(cli, unused, sizeof unused / sizeof *unused);
   TL_TRY(check_model(cli));
   TL_TRY(set_defaults(cli));
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));

@@ -8,13 +8,15 @@
 #include "support/map.h"
 #include "tools/run/stacked.h"
 
-/* Reads a number that is not negative. */
+/* Reads a number that is not negative; a similarity is at most 1. */
 static tl_status read_number(tl_cli *cli, tl_option_id id, double *out) {
   const char *text = tl_cli_get(cli, id);
-  if (tl_parse_f64(tl_sv_from(text), out) && *out >= 0)
+  bool is_cosine = id == TL_OPTION_COSINE;
+  if (tl_parse_f64(tl_sv_from(text), out) && *out >= 0 && (!is_cosine || *out <= 1))
     return TL_OK;
-  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, id),
-                 "'%s' is not a number of at least 0", text);
+  return tl_fail(
+      &cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, id),
+      is_cosine ? "'%s' is not a number from 0 to 1" : "'%s' is not a number of at least 0", text);
 }
 
 tl_status tl_verify_tolerance(tl_cli *cli, tl_tolerance *t) {
