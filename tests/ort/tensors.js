@@ -130,15 +130,23 @@ function readTensor(ort, file) {
   return new ort.Tensor(type, data, t.dims);
 }
 
-// input_0.pb, input_1.pb ... of a folder for the inputs of a session.
+// Tensors of KIND_0.pb, KIND_1.pb ... of a folder.
+function dataOf(ort, folder, kind) {
+  const number = (f) => parseInt(f.slice(kind.length + 1), 10);
+  const files = fs.readdirSync(folder).filter((f) => f.startsWith(kind) && /_\d+\.pb$/.test(f));
+  files.sort((a, b) => number(a) - number(b));
+  return files.map((f) => readTensor(ort, path.join(folder, f)));
+}
+
+// The inputs of a folder for those of a session.
 function dataInputs(ort, session, folder) {
-  const number = (f) => parseInt(f.slice('input_'.length), 10);
-  const files = fs.readdirSync(folder).filter((f) => /^input_\d+\.pb$/.test(f));
   const feeds = {};
-  files.sort((a, b) => number(a) - number(b)).forEach((f, i) => {
-    feeds[session.inputNames[i]] = readTensor(ort, path.join(folder, f));
-  });
+  dataOf(ort, folder, 'input').forEach((t, i) => { feeds[session.inputNames[i]] = t; });
   return feeds;
+}
+
+function dataOutputs(ort, folder) {
+  return dataOf(ort, folder, 'output');
 }
 
 // ---- random inputs ------------------------------------------------------------------------------
@@ -176,4 +184,4 @@ function randomInputs(ort, session, size, integers) {
   return feeds;
 }
 
-module.exports = { dataInputs, element, halfOf, randomInputs, HALVES };
+module.exports = { dataInputs, dataOutputs, element, halfOf, randomInputs, HALVES };
