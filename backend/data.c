@@ -4,30 +4,54 @@
 
 #include "ir/tensor_expr.h"
 
-tl_status tl_data_write(tl_writer *out, const tl_tensor *t) {
-  tl_tensor_room room;
+/* Returns the bytes of a computed tensor that are made at a time, from `at` on. */
+static size_t block_at(const tl_tensor *t, uint64_t at) {
+  uint64_t left = t->bytes - at;
+  return left < TL_TENSOR_BLOCK ? (size_t)left : TL_TENSOR_BLOCK;
+}
+
+/* Computes the block at `at` straight into the writer's buffer. */
+static void compute(const tl_tensor *t, uint64_t at, size_t n, unsigned char *room) {
+  size_t size = tl_dtype_get((tl_dtype)t->dtype)->bits / 8u;
+  tl_tensor_read(t, at / size, n / size, room);
+}
+
+static tl_status put_expression(tl_writer *out, const tl_tensor *t) {
   size_t n;
-  if (t->kind == TL_SOURCE_FILE)
-    return tl_writer_copy(out, t->u.view.file, t->u.view.offset, t->bytes);
-  for (uint64_t at = 0; at < t->bytes; at += n) {
-    const void *p = tl_tensor_block(t, at, &room, &n);
-    TL_TRY(tl_writer_write(out, p, n));
+  for (uint64_t at = 0; t->kind == TL_SOURCE_EXPR && at < t->bytes; at += n) {
+    n = block_at(t, at);
+    unsigned char *room = tl_writer_room(out, n);
+    if (!room)
+      return tl_writer_write(out, NULL, 0); /* its error */
+    compute(t, at, n, room);
+    tl_writer_advance(out, n);
   }
   return TL_OK;
+}
+
+tl_status tl_data_write(tl_writer *out, const tl_tensor *t) {
+  if (t->kind == TL_SOURCE_FILE)
+    return tl_writer_copy(out, t->u.view.file, t->u.view.offset, t->bytes);
+  if (t->kind == TL_SOURCE_BYTES)
+    return tl_writer_write(out, t->u.data, t->bytes);
+  return put_expression(out, t);
 }
 
 /* Appends the bytes of a computed tensor. The counting sweep needs its size only and computes
  * nothing. */
 static void put_computed(tl_wire *w, const tl_tensor *t) {
-  tl_tensor_room room;
   size_t n;
   if (!w->out) {
     tl_wire_raw(w, NULL, t->bytes); /* only counted */
     return;
   }
   for (uint64_t at = 0; at < t->bytes && !w->failed; at += n) {
-    const void *p = tl_tensor_block(t, at, &room, &n);
-    tl_wire_raw(w, p, n);
+    n = block_at(t, at);
+    unsigned char *room = tl_wire_room(w, n);
+    if (!room)
+      return;
+    compute(t, at, n, room);
+    tl_wire_take(w, n);
   }
 }
 

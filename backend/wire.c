@@ -5,7 +5,13 @@
 #include "support/assert.h"
 
 /* CHUNK: bytes that are requested from the writer at a time. MAX_FIELD_HEAD: two varints. */
-enum { WIRE_VARINT = 0, WIRE_BYTES = 2, WIRE_FIXED32 = 5, CHUNK = 16384, MAX_FIELD_HEAD = 20 };
+enum {
+  WIRE_VARINT = 0,
+  WIRE_BYTES = 2,
+  WIRE_FIXED32 = 5,
+  CHUNK = TL_WIRE_ROOM,
+  MAX_FIELD_HEAD = 20
+};
 
 void tl_wire_init(tl_wire *w) { *w = (tl_wire){.failed = false}; }
 
@@ -167,6 +173,10 @@ void tl_wire_raw(tl_wire *w, const void *p, uint64_t n) {
       w->failed = tl_writer_write(w->out, p, (size_t)n) != TL_OK;
   }
 }
+
+unsigned char *tl_wire_room(tl_wire *w, size_t n) { return space(w, n); }
+
+void tl_wire_take(tl_wire *w, size_t n) { advance(w, n); }
 
 /* Counts or writes tag and length of a length-delimited field. */
 static void add_head(tl_wire *w, uint32_t field, uint64_t n) {

@@ -76,6 +76,13 @@ void tl_wire_packed_floats(tl_wire *w, uint32_t field, const float *v, uint32_t 
 /* Appends bytes as they are: complete fields with tags, or contents of an open message. */
 void tl_wire_raw(tl_wire *w, const void *p, uint64_t n);
 
+/* While writing: returns room for n bytes (at most TL_WIRE_ROOM), to be filled and then taken with
+ * tl_wire_take; NULL after a failure. It is aligned to nothing. */
+enum { TL_WIRE_ROOM = 16384 };
+unsigned char *tl_wire_room(tl_wire *w, size_t n);
+/* Takes the first n bytes of the room as written. */
+void tl_wire_take(tl_wire *w, size_t n);
+
 /* Contents of a message that occurs often: encoded once per sweep, copied afterwards. All zero
  * before the counting sweep.
  *

@@ -308,6 +308,11 @@ static void floats_from_f32(tl_dtype to, const float *src, void *dst, uint64_t f
   }
 }
 
+/* dst need not be aligned: it may be the middle of a message. */
+static inline void store_u16(void *dst, uint64_t i, uint16_t v) {
+  memcpy((unsigned char *)dst + i * sizeof v, &v, sizeof v);
+}
+
 void tl_host_from_f32(tl_dtype to, const float *src, void *dst, uint64_t first, uint64_t n,
                       bool saturate) {
   switch (to) {
@@ -319,7 +324,7 @@ void tl_host_from_f32(tl_dtype to, const float *src, void *dst, uint64_t first, 
   case TL_DTYPE_F16: tl_half_unit_fastest()->from_f32(src, (uint16_t *)dst + first, n); return;
   case TL_DTYPE_BF16:
     for (uint64_t i = 0; i < n; i++)
-      ((uint16_t *)dst)[first + i] = tl_bf16_from_f32(src[i]);
+      store_u16(dst, first + i, tl_bf16_from_f32(src[i]));
     return;
   default: floats_from_f32(to, src, dst, first, n, saturate); return;
   }

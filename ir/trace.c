@@ -10,12 +10,14 @@
  * here. */
 enum { LONGEST_LIST = 16384 };
 
-const char *tl_trace_key(tl_trace what) {
-  static const char *const keys[TL_N_TRACES] = {"_datadump_original_op_names",
-                                                "_datadump_original_op_types", "pass_name",
-                                                "_datadump_is_multiop", "_tailor_inserted_for"};
-  return keys[what];
-}
+/* Keys with their lengths, since they are compared with all metadata. */
+#define KEY(text)                                                                                  \
+  { text, sizeof text - 1 }
+static const tl_sv keys[TL_N_TRACES] = {KEY("_datadump_original_op_names"),
+                                        KEY("_datadump_original_op_types"), KEY("pass_name"),
+                                        KEY("_datadump_is_multiop"), KEY("_tailor_inserted_for")};
+
+const char *tl_trace_key(tl_trace what) { return keys[what].p; }
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
@@ -23,23 +25,20 @@ static bool is_punct(tl_token t, const char *text) {
   return t.kind == TL_TOKEN_PUNCT && tl_sv_is(t.text, text);
 }
 
-/* Returns the place behind the quote that ends a text, `at` being behind the one that begins it.
- * NULL when something in it needs a closer look. */
-static const char *behind_plain(const char *at, const char *end) {
-  const char *quote = memchr(at, '"', (size_t)(end - at));
-  size_t n = quote ? (size_t)(quote - at) : 0;
-  return quote && !memchr(at, '\\', n) && !memchr(at, '\n', n) ? quote + 1 : NULL;
+/* True for a text in which every quote is one that begins or ends an item. */
+static bool has_no_escapes(tl_sv text) {
+  return text.n && !memchr(text.p, '\\', text.n) && !memchr(text.p, '\n', text.n);
 }
 
 /* True for a list as written here, without escapes. Nearly all are, and this is asked for each node
  * that a fusion takes. */
 static bool is_plain_list(tl_sv text) {
   const char *at = text.p, *end = text.p + text.n;
-  if (text.n < 2 || *at++ != '[')
+  if (text.n < 2 || *at++ != '[' || !has_no_escapes(text))
     return false;
   while (end - at > 1 && *at == '"') {
-    at = behind_plain(at + 1, end);
-    if (!at || at == end)
+    at = memchr(at + 1, '"', (size_t)(end - at - 1));
+    if (!at || ++at == end)
       return false;
     if (*at == ']')
       return at + 1 == end;
@@ -75,7 +74,7 @@ tl_sv tl_trace_get(const tl_module *m, tl_node_id n, tl_trace what) {
   const tl_extra *e = &m->extras.at[tl_node_get(m, n)->extra];
   for (uint32_t i = 0; i < e->n_metadata; i++) {
     tl_sv value = tl_sym(m, e->metadata[i].value);
-    if (!tl_sv_is(tl_sym(m, e->metadata[i].key), tl_trace_key(what)))
+    if (!tl_sv_eq(tl_sym(m, e->metadata[i].key), keys[what]))
       continue;
     bool good = what == TL_TRACE_MULTI ? tl_sv_is(value, "true") : is_list(value);
     return good ? value : TL_SV("");
@@ -115,8 +114,8 @@ static void splice(tl_buf *out, tl_sv list) {
   tl_buf_add(out, list.p + 1, list.n - 2);
 }
 
-/* True when the text stands between quotes in the list, as an item or as a part of one. A quick
- * test: most items are not in a list yet, and has_item looks closely at the others. */
+/* True when the text stands between quotes in the list, as an item or as a part of one. Most items
+ * are not in a list yet. */
 static bool may_have(const tl_buf *list, tl_sv text) {
   if (list->n == 0)
     return false;
@@ -133,6 +132,9 @@ static bool may_have(const tl_buf *list, tl_sv text) {
 static bool has_item(const tl_buf *list, tl_sv inside) {
   if (!may_have(list, inside))
     return false;
+  /* Without escapes only what stands between two items could be taken for one. */
+  if (inside.n && has_no_escapes(tl_buf_view(list)) && !tl_sv_is(inside, ", "))
+    return true;
   tl_lexer lexer = tl_lex_start((tl_sv){list->p, list->n});
   for (tl_token t = tl_lex_next(&lexer); list->n && t.kind != TL_TOKEN_END;
        t = tl_lex_next(&lexer)) {
@@ -214,27 +216,52 @@ static void add_inside(tl_buf *out, tl_sv inside) {
   tl_buf_add_char(out, '"');
 }
 
-static tl_token next_string(tl_lexer *lexer) {
+/* A walk over the items of a list, as they stand between quotes. */
+typedef struct items {
+  tl_lexer lexer;
+  const char *at; /* in a list without escapes: behind the last item; else NULL */
+  const char *end;
+} items;
+
+static items start_items(tl_sv list) {
+  items i = {.lexer = tl_lex_start(list), .end = list.p + list.n};
+  i.at = is_plain_list(list) ? list.p : NULL;
+  return i;
+}
+
+/* Gives the next item; false behind the last one. */
+static bool next_item(items *i, tl_sv *inside) {
+  if (i->at) {
+    const char *from = memchr(i->at, '"', (size_t)(i->end - i->at));
+    const char *to = from ? memchr(from + 1, '"', (size_t)(i->end - from - 1)) : NULL;
+    if (!to)
+      return false;
+    *inside = (tl_sv){from + 1, (size_t)(to - from - 1)};
+    i->at = to + 1;
+    return true;
+  }
   tl_token t;
   do
-    t = tl_lex_next(lexer);
+    t = tl_lex_next(&i->lexer);
   while (t.kind == TL_TOKEN_PUNCT);
-  return t;
+  *inside = t.text;
+  return t.kind == TL_TOKEN_STRING;
 }
 
 /* Appends names and the types beside them; a node that several others were made from stands there
  * once. */
 static void splice_pairs(const tl_module *m, tl_node_id n, tl_sv made_of, origins *o) {
   tl_buf *types = &o->types;
-  tl_lexer lexer = tl_lex_start(made_of);
-  tl_lexer y = tl_lex_start(tl_trace_get(m, n, TL_TRACE_TYPES));
-  for (tl_token t = next_string(&lexer), u = next_string(&y); t.kind == TL_TOKEN_STRING;
-       t = next_string(&lexer), u = next_string(&y)) {
-    if (has_origin(o, t.text))
+  items names = start_items(made_of);
+  items kinds = start_items(tl_trace_get(m, n, TL_TRACE_TYPES));
+  tl_sv name, type;
+  while (next_item(&names, &name)) {
+    bool typed = next_item(&kinds, &type);
+    if (has_origin(o, name))
       continue;
-    add_inside(&o->names, t.text);
-    if (u.kind == TL_TOKEN_STRING)
-      add_inside(types, u.text);
+    add_inside(&o->names, name);
+    if (typed)
+      add_inside(types, type);
     else /* somebody's list of names alone */
       add_item(types, tl_op_name(m, tl_node_get(m, n)->op));
   }
@@ -267,6 +294,24 @@ void tl_trace_own(const tl_module *m, tl_node_id n, tl_buf *out) {
   }
 }
 
+/* True for a text that needs no escape between quotes. */
+static bool is_plain_name(tl_sv text) {
+  bool plain = true;
+  for (size_t i = 0; i < text.n; i++) {
+    unsigned char c = (unsigned char)text.p[i];
+    plain = plain && c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+  }
+  return plain;
+}
+
+/* Appends a node that was in the model, by its name as it stands between quotes. */
+static void add_own(tl_module *m, tl_node_id n, tl_sv inside, origins *o) {
+  if (has_origin(o, inside))
+    return;
+  add_inside(&o->names, inside);
+  add_item(&o->types, tl_op_name(m, tl_node_get(m, n)->op));
+}
+
 /* Appends what the node was made from, or the node itself. */
 static void add_node(tl_module *m, tl_node_id n, origins *o) {
   tl_buf *names = &o->names;
@@ -274,6 +319,11 @@ static void add_node(tl_module *m, tl_node_id n, origins *o) {
   tl_sv made_of = tl_trace_origins(m, n, &inserted);
   if (made_of.n) {
     splice_pairs(m, n, made_of, o);
+    return;
+  }
+  tl_sv given = tl_sym(m, tl_node_get(m, n)->name);
+  if (given.n && is_plain_name(given)) {
+    add_own(m, n, given, o);
     return;
   }
   tl_buf name, own;
@@ -284,11 +334,8 @@ static void add_node(tl_module *m, tl_node_id n, origins *o) {
   name.failed = name.failed || own.failed;
   tl_buf_release(&own);
   names->failed = names->failed || name.failed;
-  tl_sv inside = name.failed ? TL_SV("") : (tl_sv){name.p + 1, name.n - 2};
-  if (!name.failed && !has_origin(o, inside)) {
-    add_inside(names, inside);
-    add_item(&o->types, tl_op_name(m, tl_node_get(m, n)->op));
-  }
+  if (!name.failed)
+    add_own(m, n, (tl_sv){name.p + 1, name.n - 2}, o);
   tl_buf_release(&name);
 }
 

@@ -38,6 +38,8 @@ SCRIPTS = {
         'gradient ops of ONNX Runtime and their NPU forms against finite differences; AIR'),
     'hostile': ('tests/hostile/run.py', 'asan',
         'malformed and malicious inputs, sanitized'),
+    'instructions': ('tests/speed/instructions.py', 'gcc',
+        'instructions of whole commands against their limits'),
     'json_outputs': ('tests/cli/json_outputs.py', 'gcc',
         'what commands print with --json against docs/json.md; models of more than 2 GiB'),
     'origins': ('tests/air/origins.py', 'gcc',

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "ir/options/fusion_row.h"
+
 const tl_fusion_entry *tl_fusion_entry_find(const tl_fusion_list *list, tl_sv pass) {
   uint32_t low = 0;
   uint32_t high = list->n;
@@ -94,9 +96,13 @@ static verdict by_file(const tl_fusion_config *c, const tl_fusion_name *row, tl_
 
 bool tl_fusion_is_on(const tl_fusion_config *config, tl_sv pass, tl_fusion_kind kind,
                      const char **why) {
+  return tl_fusion_row_is_on(config, tl_fusion_name_find(pass), pass, kind, why);
+}
+
+bool tl_fusion_row_is_on(const tl_fusion_config *config, const tl_fusion_name *row, tl_sv pass,
+                         tl_fusion_kind kind, const char **why) {
   static const tl_fusion_config nothing = {0};
   const tl_fusion_config *c = config ? config : &nothing;
-  const tl_fusion_name *row = tl_fusion_name_find(pass);
   verdict v = c->nothing ? (verdict){TL_SWITCH_OFF, "level O0"} : by_option(c, pass, kind);
   if (!v.state)
     v = by_standing(c, row, pass, kind);

@@ -283,25 +283,23 @@ static tl_status check_scope(tl_ruleset *s, const tl_rule *r) {
 }
 
 /* Returns the kind of pass that switches the rule: that of its public name, if it has one. */
-static tl_fusion_kind pass_kind(const tl_ruleset *s, const tl_rule *r) {
-  bool public = r->pass != r->name;
-  const tl_fusion_name *row = public ? tl_fusion_name_find(tl_sym(s->m, r->pass)) : NULL;
-  return row                ? (tl_fusion_kind)row->kind
+static tl_fusion_kind pass_kind(const tl_rule *r) {
+  bool public = r->pass != r->name && r->pass_row;
+  return public             ? (tl_fusion_kind)r->pass_row->kind
          : r->scope         ? TL_FUSION_SCOPE
          : tl_rule_fuses(r) ? TL_FUSION_GRAPH
                             : TL_FUSION_CLEANUP;
 }
 
-/* A skimmed rule has no replacement yet and is checked when it is completed. */
 tl_status tl_rule_finish(tl_ruleset *s, tl_rule *r) {
-  r->pass_kind = (uint8_t)pass_kind(s, r);
+  r->pass_row = tl_fusion_name_find(tl_sym(s->m, r->pass));
+  r->name_row = tl_fusion_name_find(tl_sym(s->m, r->name));
+  r->pass_kind = (uint8_t)pass_kind(r);
   TL_TRY(check_scope(s, r));
   if (r->kind == TL_RULE_CAPTURE)
     return TL_OK;
-  if (r->n_match == 0 || (r->n_build == 0 && !r->skimmed))
+  if (r->n_match == 0 || r->n_build == 0)
     return tl_rule_error(s, r, NULL, "the pattern or the replacement is empty");
-  if (r->skimmed)
-    return order_steps(s, r);
   for (uint8_t i = 0; i < r->n_match; i++)
     TL_TRY(check_node(s, r, &r->match[i], false));
   for (uint8_t i = 0; i < r->n_build; i++)

@@ -10,6 +10,12 @@ static bool is_namesake(const tl_rule *a, const tl_rule *b) {
   return a->name == b->name;
 }
 
+/* Returns what namesakes have in common. */
+static uint64_t key_of(const tl_rule *r) {
+  bool defines = r->kind == TL_RULE_DEFINE;
+  return tl_map_pair(defines, defines ? r->match->ops[0] : r->name);
+}
+
 /* Returns true for definitions of one op in one file: they are alternatives, and the first whose
  * conditions hold applies. */
 static bool is_alternative(const tl_rule *old, const tl_rule *r) {
@@ -22,10 +28,20 @@ static bool is_spelling(const tl_rule *old, const tl_rule *r) {
          old->column == r->column;
 }
 
+/* Lists the names of rules that were added without being kept: compiled ones have names of their
+ * own, which nothing compares with until a file is parsed. */
+static bool note_names(tl_ruleset *s) {
+  for (; s->n_named < s->rules.n; s->n_named++)
+    if (!tl_map_set(&s->names, key_of(s->rules.at[s->n_named]), 1))
+      return false;
+  return true;
+}
+
 /* Adds a rule. lead: an earlier spelling, or NULL; spellings from a file share its index. */
 static tl_status add_rule(tl_rule_parser *p, tl_rule *r, const tl_rule *lead) {
   r->index = lead && !p->builtin ? lead->index : p->set->next++;
-  return tl_rule_vec_push(&p->set->rules, r) ? TL_OK : tl_rule_memory(p);
+  bool ok = tl_rule_vec_push(&p->set->rules, r) && note_names(p->set);
+  return ok ? TL_OK : tl_rule_memory(p);
 }
 
 tl_status tl_rule_keep(tl_rule_parser *p, tl_rule *r, tl_token name, bool override) {
@@ -35,10 +51,10 @@ tl_status tl_rule_keep(tl_rule_parser *p, tl_rule *r, tl_token name, bool overri
   TL_TRY(tl_rule_finish(p->set, r));
   TL_TRY(tl_rule_leave_room(p, r));
   r->custom = override;
-  bool defines = r->kind == TL_RULE_DEFINE;
-  uint64_t key = tl_map_pair(defines, defines ? r->match->ops[0] : r->name);
-  if (!tl_map_find(&p->set->names, key, NULL)) /* most rules have a name of their own */
-    return tl_map_set(&p->set->names, key, 1) ? add_rule(p, r, NULL) : tl_rule_memory(p);
+  if (!note_names(p->set))
+    return tl_rule_memory(p);
+  if (!tl_map_find(&p->set->names, key_of(r), NULL)) /* most rules have a name of their own */
+    return add_rule(p, r, NULL);
   for (uint32_t i = 0; i < rules->n; i++) {
     tl_rule *old = rules->at[i];
     if (is_spelling(old, r))
@@ -56,7 +72,7 @@ tl_status tl_rule_keep(tl_rule_parser *p, tl_rule *r, tl_token name, bool overri
       rules->at[kept++] = r;
     }
   }
-  rules->n = kept;
+  rules->n = p->set->n_named = kept;
   if (place != UINT32_MAX)
     return TL_OK;
   return add_rule(p, r, lead);

@@ -315,7 +315,7 @@ static tl_status parse_rule_name(tl_rule_parser *p, tl_rule *r) {
   return TL_OK;
 }
 
-/* Form: NAME : kind ... { match { ... }. A built-in rule remembers where its rest begins. */
+/* Form: NAME : kind ... { match { ... }. */
 static tl_status parse_pattern(tl_rule_parser *p, tl_rule *r) {
   TL_TRY(parse_rule_name(p, r));
   TL_TRY(tl_rule_expect(p, ":"));
@@ -328,10 +328,6 @@ static tl_status parse_pattern(tl_rule_parser *p, tl_rule *r) {
   TL_TRY(tl_rule_expect(p, "{"));
   p->building = false;
   TL_TRY(parse_statements(p, "}", &r->match, &r->n_match));
-  if (p->builtin)
-    r->rest = (tl_rule_rest){.at = (uint32_t)(p->lexer.at - tl_rule_characters) - p->builtin->at,
-                             .line = p->lexer.line,
-                             .column = (uint32_t)(p->lexer.at - p->lexer.line_start)};
   tl_rule_advance(p);
   return TL_OK;
 }
@@ -356,11 +352,7 @@ static tl_status parse_spelling(tl_rule_parser *p, bool override) {
   tl_token name = p->at;
   TL_TRY(parse_pattern(p, r));
   r->spelling = p->n_eithers ? p->spelling : 0;
-  r->skimmed = p->skims;
-  if (!r->skimmed)
-    TL_TRY(parse_replacement(p, r));
-  else
-    p->at = (tl_token){.kind = TL_TOKEN_END}; /* tl_rule_complete reads on from r->rest */
+  TL_TRY(parse_replacement(p, r));
   return tl_rule_keep(p, r, name, override);
 }
 
@@ -548,36 +540,6 @@ static tl_rule_parser start_text(tl_ruleset *s, const tl_rule_text *text, tl_rul
 tl_status tl_rules_parse_text(tl_ruleset *s, const tl_rule_text *text) {
   tl_rule_room room;
   tl_rule_parser p = start_text(s, text, &room);
-  p.skims = s->skims;
   s->next = (uint32_t)(text - tl_rule_texts);
   return parse_text(&p, false, false);
-}
-
-/* Parses the rest of r, behind its pattern, into *whole, a copy of r. On failure r stays as it
- * was. */
-static tl_status parse_rest(tl_rule_parser *p, const tl_rule *r, tl_rule *whole) {
-  p->lexer.at += r->rest.at;
-  p->lexer.line = r->rest.line;
-  p->lexer.line_start = p->lexer.at - r->rest.column;
-  whole->skimmed = false;
-  whole->n_steps = 0;
-  tl_rule_enter_room(p, whole);
-  memcpy(whole->values, r->values, r->n_values * sizeof *r->values);
-  memcpy(whole->names, r->names, r->n_names * sizeof *r->names);
-  tl_rule_advance(p);
-  TL_TRY(parse_replacement(p, whole));
-  TL_TRY(tl_rule_finish(p->set, whole));
-  return tl_rule_leave_room(p, whole);
-}
-
-tl_status tl_rule_complete(tl_ruleset *s, tl_rule *r) {
-  tl_rule_room room;
-  tl_rule_parser p = start_text(s, r->text, &room);
-  tl_rule whole = *r;
-  tl_buf_init(&p.text);
-  tl_status status = parse_rest(&p, r, &whole);
-  tl_buf_release(&p.text);
-  if (status == TL_OK)
-    *r = whole;
-  return status;
 }

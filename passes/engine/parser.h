@@ -26,7 +26,6 @@ typedef struct tl_rule_parser {
   tl_rule *rule;               /* rule being parsed */
   tl_rule_room *room;          /* room for its parts */
   bool building;               /* inside the replacement */
-  bool skims;                  /* stops behind the pattern of the rule */
   uint32_t exprs;    /* parts of expressions in this rule; bounds the recursion of evaluation */
   uint32_t choices;  /* alternative of each `either` in this spelling, 4 bits each */
   uint8_t spelling;  /* number of this spelling, from 1 */

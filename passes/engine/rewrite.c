@@ -46,7 +46,6 @@ typedef struct engine {
   tl_match match;
   bool sweep; /* first sweep over all nodes: all matches are counted */
   bool no_memory;
-  tl_status failed;       /* error reported while a rule was completed */
   bool stopped;           /* the rewrite limit or the budget is exhausted */
   uint64_t budget;        /* rewrites left in this run */
   const tl_rule **takers; /* by node id: the rule that replaced it; NULL: not wanted */
@@ -56,23 +55,9 @@ typedef struct engine {
   tl_tallies tallies;
 } engine;
 
-static tl_status state_of(const engine *e) {
-  return e->failed != TL_OK ? e->failed : e->no_memory ? tl_no_memory(e->m) : TL_OK;
-}
+static tl_status state_of(const engine *e) { return e->no_memory ? tl_no_memory(e->m) : TL_OK; }
 
 /* ---- matching ------------------------------------------------------------------------------- */
-
-/* Returns true if the whole rule matches at n. A skimmed rule is completed when its pattern
- * matches. */
-static bool fits_whole(engine *e, tl_rule *rule, tl_node_id n) {
-  if (!tl_rule_match(&e->match, n))
-    return false;
-  if (!rule->skimmed)
-    return true;
-  if (e->failed == TL_OK)
-    e->failed = tl_rule_complete(e->r->set, rule);
-  return e->failed == TL_OK && tl_rule_match(&e->match, n);
-}
 
 /* Prepares the match structure, matches and checks that the match is closed. */
 static bool matches(engine *e, tl_rule *rule, tl_node_id n, tl_miss *miss) {
@@ -88,7 +73,7 @@ static bool matches(engine *e, tl_rule *rule, tl_node_id n, tl_miss *miss) {
     match->structural = false;
     return false;
   }
-  return fits_whole(e, rule, n) && tl_match_is_closed(match);
+  return tl_rule_match(match, n) && tl_match_is_closed(match);
 }
 
 /* Counts for fusion_result.json: in the sweep, patterns that match, whatever their conditions;

@@ -10,7 +10,7 @@
 typedef struct tl_rewriter {
   tl_pass *pass;
   tl_module *m;
-  tl_ruleset *set;   /* skimmed rules are completed where they match */
+  tl_ruleset *set;   /* of the rules */
   tl_rule_kind kind; /* kind of rules to run */
   uint32_t rounds;   /* upper bound on rounds after the first; 0: one sweep */
   bool (*wants)(void *user, tl_node_id root); /* may this root be rewritten? NULL: any may */

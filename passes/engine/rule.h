@@ -118,13 +118,6 @@ typedef struct tl_rule_step {
   uint8_t seek; /* value whose users are searched; TL_RULE_VALUES: the node is already known */
 } tl_rule_step;
 
-/* Where parsing of a skimmed rule continues: behind its pattern. */
-typedef struct tl_rule_rest {
-  uint32_t at; /* offset in its text */
-  uint32_t line;
-  uint32_t column; /* 0-based */
-} tl_rule_rest;
-
 /* One rule. The arrays are in the arena of the set. */
 typedef struct tl_rule {
   tl_symbol name;
@@ -149,12 +142,12 @@ typedef struct tl_rule {
   uint8_t n_where;
   uint8_t n_lets;
   uint8_t n_steps;
-  uint8_t depth;    /* longest path from the root to a pattern node */
-  const char *off;  /* reason why it is off, a static string; NULL: it is on */
-  bool unsupported; /* off because the target lacks an op that it makes */
-  bool custom;      /* from a --rules file */
-  bool skimmed;     /* built in and parsed up to the end of its pattern; see tl_rule_complete */
-  tl_rule_rest rest;
+  uint8_t depth;                   /* longest path from the root to a pattern node */
+  const tl_fusion_name *pass_row;  /* `pass` in the table of public names, or NULL */
+  const tl_fusion_name *name_row;  /* `name` there, or NULL */
+  const char *off;                 /* reason why it is off, a static string; NULL: it is on */
+  bool unsupported;                /* off because the target lacks an op that it makes */
+  bool custom;                     /* from a --rules file */
   const struct tl_rule_text *text; /* its built-in text; NULL: from a file */
   bool general;                    /* of kind scope: on without being requested */
   struct tl_scope_pattern *scope;  /* for SCOPE and CAPTURE (scope.h); else NULL */
@@ -186,12 +179,15 @@ typedef struct tl_ruleset {
   tl_rule_vec rules;         /* owned; in order of definition, without overridden ones */
   uint32_t next;             /* index of the next rule */
   tl_map names;              /* owned; names of `rules`, see keep.c */
-  bool only_definitions;     /* parses definitions only, for outlining */
-  unsigned kinds; /* set of TL_RULE_BIT: other built-in rules are not parsed; 0: all are */
-  uint8_t *ops;   /* arena, by op id: the module or a parsed rule makes this op; NULL: parse all
+  uint32_t n_named;          /* rules whose names are in `names`: the first ones */
+  tl_symbol *strings;    /* arena, by index of tl_image_strings: their symbols; 0: not yet known */
+  bool only_definitions; /* adds definitions only, for outlining */
+  unsigned kinds;        /* set of TL_RULE_BIT: other built-in rules are not parsed; 0: all are */
+  uint8_t *ops;      /* arena, by op id: the module or a parsed rule makes this op; NULL: parse all
                    * built-in rules, whether they can match or not */
-  uint8_t *read;  /* arena, by index of the text: already parsed; only with `ops` */
-  bool skims;     /* built-in rules are parsed up to the end of their patterns */
+  uint32_t *waiting; /* arena; texts that may be added once the ops that they need are there, by
+                      * index; only with `ops` */
+  uint32_t n_waiting;
 } tl_ruleset;
 
 #define TL_RULE_BIT(kind) (1u << (kind))
@@ -211,12 +207,12 @@ void tl_ruleset_release(tl_ruleset *s);
 tl_status tl_rules_parse(tl_ruleset *s, const char *path, tl_sv text, bool override) TL_NODISCARD;
 struct tl_rule_text;
 /* Parses one built-in text. The index of the rule is that of its text, so that the order of rules
- * does not depend on which are parsed first. */
+ * does not depend on which are added first. */
 tl_status tl_rules_parse_text(tl_ruleset *s, const struct tl_rule_text *text) TL_NODISCARD;
-/* Parses the rest of a skimmed rule: conditions and replacement. Its pattern suffices to look for
- * matches, and most rules match nowhere in a model. Errors are reported. */
-tl_status tl_rule_complete(tl_ruleset *s, tl_rule *r) TL_NODISCARD;
-/* Parses and adds all built-in rules of the set's kinds. Errors are reported. */
+/* Adds the rule of one built-in text as tl_rules_parse_text does, from its compiled form where the
+ * program has it (image.h). */
+tl_status tl_rules_add_text(tl_ruleset *s, const struct tl_rule_text *text) TL_NODISCARD;
+/* Adds all built-in rules of the set's kinds. Errors are reported. */
 tl_status tl_rules_add_builtin(tl_ruleset *s) TL_NODISCARD;
 /* Checks a parsed rule and fills its derived fields (steps, depth, pass_kind). Mistakes are
  * reported as TL_INVALID_ARGUMENT. */
@@ -234,8 +230,8 @@ bool tl_rules_define(const tl_ruleset *s, tl_op_id op);
  * reported. */
 tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
 /* Like tl_rules_load, but leaves out built-in rules for other targets and rules whose patterns have
- * ops that neither the module nor other rules make: they cannot match, and parsing all rules takes
- * milliseconds. The others are skimmed. With --rules files, which may override built-in rules, none
+ * ops that neither the module nor other rules make: they cannot match, and most models need
+ * few. With --rules files, which may override built-in rules, none
  * is left out. */
 tl_status tl_rules_load_needed(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
 /* Adds the rules for ops that the module got since the last call, under the same options. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "passes/engine/image.h"
+
 /* Formulas are no rules; who wants them asks for them. */
 static bool is_wanted(const tl_ruleset *s, const tl_rule_text *text) {
   return s->kinds ? s->kinds & text->kind : text->kind != TL_RULE_FORMULA_BIT;
@@ -13,9 +15,15 @@ static bool is_wanted(const tl_ruleset *s, const tl_rule_text *text) {
 tl_status tl_rules_add_builtin(tl_ruleset *s) {
   for (uint32_t i = 0; i < tl_n_rule_texts; i++)
     if (is_wanted(s, &tl_rule_texts[i]))
-      TL_TRY(tl_rules_parse_text(s, &tl_rule_texts[i]));
+      TL_TRY(tl_rules_add_text(s, &tl_rule_texts[i]));
   s->next = tl_n_rule_texts;
   return TL_OK;
+}
+
+tl_status tl_rules_add_text(tl_ruleset *s, const tl_rule_text *text) {
+  bool done;
+  TL_TRY(tl_rule_image_load(s, (uint32_t)(text - tl_rule_texts), &done));
+  return done ? TL_OK : tl_rules_parse_text(s, text);
 }
 
 void tl_ruleset_init(tl_ruleset *s, tl_module *m) {
@@ -89,37 +97,70 @@ static int by_index(const void *a, const void *b) {
   return ((*x)->index > (*y)->index) - ((*x)->index < (*y)->index);
 }
 
-/* Fixpoint: a rule that is loaded may make ops that other rules need. */
+/* Lists the texts that the set may add: of its kinds, and for its target. */
+static tl_status list_waiting(tl_ruleset *s) {
+  s->waiting = tl_arena_calloc(&s->arena, tl_n_rule_texts, sizeof *s->waiting);
+  if (!s->waiting)
+    return tl_no_memory(s->m);
+  for (uint32_t i = 0; i < tl_n_rule_texts; i++)
+    if (is_wanted(s, &tl_rule_texts[i]) && is_for_target(s, &tl_rule_texts[i]))
+      s->waiting[s->n_waiting++] = i;
+  return TL_OK;
+}
+
+/* Marks the ops that the module got since the last time; returns true if there are any. */
+static bool note_ops(tl_ruleset *s) {
+  bool any = false;
+  for (uint32_t op = 0; op < tl_n_op_rows; op++) {
+    any |= s->m->had_ops[op] && !s->ops[op];
+    s->ops[op] |= s->m->had_ops[op];
+  }
+  return any;
+}
+
+/* Adds those waiting texts that can match now. */
+static tl_status add_matching(tl_ruleset *s) {
+  uint32_t left = 0;
+  tl_status status = TL_OK;
+  for (uint32_t i = 0; i < s->n_waiting; i++) {
+    const tl_rule_text *text = &tl_rule_texts[s->waiting[i]];
+    if (status != TL_OK || !can_match(s, text)) {
+      s->waiting[left++] = s->waiting[i];
+      continue;
+    }
+    status = tl_rules_add_text(s, text);
+    note_made(s, text);
+  }
+  s->n_waiting = left;
+  return status;
+}
+
+/* Fixpoint: a rule that is added may make ops that other rules need. */
 tl_status tl_rules_load_more(tl_ruleset *s) {
   uint32_t had = s->rules.n, before;
-  for (uint32_t op = 0; op < tl_n_op_rows; op++)
-    s->ops[op] |= s->m->had_ops[op];
+  bool first = !s->waiting;
+  if (first)
+    TL_TRY(list_waiting(s));
+  if (!note_ops(s) && !first)
+    return TL_OK;
   do {
     before = s->rules.n;
-    for (uint32_t i = 0; i < tl_n_rule_texts; i++) {
-      const tl_rule_text *text = &tl_rule_texts[i];
-      if (s->read[i] || !is_wanted(s, text) || !can_match(s, text) || !is_for_target(s, text))
-        continue;
-      s->read[i] = true;
-      TL_TRY(tl_rules_parse_text(s, text));
-      note_made(s, text);
-    }
+    TL_TRY(add_matching(s));
   } while (s->rules.n > before);
   if (s->rules.n == had)
     return TL_OK;
   qsort(s->rules.at, s->rules.n, sizeof *s->rules.at, by_index);
+  s->n_named = 0; /* it counts in the new order */
   return tl_rules_configure(s, s->options);
 }
 
 /* A rule of a file may override any built-in one, so nothing is left out then. */
 tl_status tl_rules_load_needed(tl_ruleset *s, const tl_options *options) {
-  s->skims = true;
   if (options->n_rule_files)
     return tl_rules_load(s, options);
   s->options = options;
   s->ops = tl_arena_calloc(&s->arena, tl_n_op_rows, 1);
-  s->read = tl_arena_calloc(&s->arena, tl_n_rule_texts, 1);
-  if (!s->ops || !s->read)
+  if (!s->ops)
     return tl_no_memory(s->m);
   return tl_rules_load_more(s);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Applies the switches of fusion passes to a set of rules: which are off, and their order. */
+#include "ir/options/fusion_row.h"
 #include "passes/engine/rule.h"
 
 /* Priority that the parser gives to a rule without one. */
@@ -15,7 +16,8 @@ static bool is_pass_on(const tl_ruleset *s, const tl_rule *r, const tl_fusion_co
     own = (tl_fusion_config){.direct = own.direct, .option = own.option};
   else if (r->pass != r->name && !tl_rule_fuses(r))
     own.functional_only = false;
-  return tl_fusion_is_on(&own, tl_sym(s->m, r->pass), (tl_fusion_kind)r->pass_kind, why);
+  return tl_fusion_row_is_on(&own, r->pass_row, tl_sym(s->m, r->pass), (tl_fusion_kind)r->pass_kind,
+                             why);
 }
 
 /* A scope fusion of a user is on if its public name is requested or if it is general. */
@@ -36,7 +38,8 @@ static void switch_off(const tl_ruleset *s, const tl_options *options) {
       continue;
     if (!is_pass_on(s, r, options->fusion, &why) ||
         (public && r->kind != TL_RULE_EXPAND &&
-         !tl_fusion_is_on(options->fusion, tl_sym(s->m, r->name), TL_FUSION_CLEANUP, &why)))
+         !tl_fusion_row_is_on(options->fusion, r->name_row, tl_sym(s->m, r->name),
+                              TL_FUSION_CLEANUP, &why)))
       r->off = why;
     else if (!is_asked_for(s, r, options))
       r->off = "not named by --enable-scope-fusion-passes";

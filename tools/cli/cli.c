@@ -33,8 +33,8 @@ static bool takes_run_config(const tl_command *command) {
 }
 
 void tl_cli_init(tl_cli *cli, const tl_command *command, const volatile int *signal) {
-  memset(cli, 0, sizeof *cli);
-  tl_settings_init(&cli->settings);
+  tl_settings_init(&cli->settings); /* most of the bytes, and zeroed there */
+  memset(&cli->diag, 0, sizeof *cli - offsetof(tl_cli, diag));
   cli->command = command;
   cli->signal = signal;
   tl_messages_init(&cli->messages);

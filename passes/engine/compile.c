@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compiles the built-in rules: compile-rules OUT.c parses each of them and writes it as constant
+ * tables (passes/engine/image.h). It runs while Tailor is built and is no part of it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ir/module.h"
+#include "passes/engine/image.h"
+#include "support/hash.h"
+
+/* The tables, as the text of their rows. Equal runs of rows are written once: spellings of a rule
+ * share most parts. */
+enum { VALUES, NAMES, NODES, OPS, OPERANDS, ATTRS, EXPRS, REFS, LETS, STEPS, N_TABLES };
+
+typedef struct run {
+  struct run *next;
+  uint64_t hash;
+  uint32_t at;
+  uint32_t n;
+  char text[];
+} run;
+
+typedef struct table {
+  const char *head; /* type and name in C */
+  tl_buf rows;
+  uint32_t n;   /* of rows */
+  tl_buf fresh; /* rows of the rule at hand */
+  uint32_t n_fresh;
+  run *runs[1024];
+} table;
+
+typedef struct compiler {
+  tl_module *m;
+  const tl_rule_text *text;
+  const tl_rule *rule;
+  table tables[N_TABLES];
+  const tl_expr *queue[TL_EXPR_PARTS]; /* expressions of the rule, arguments as neighbours */
+  uint32_t n_exprs;
+  uint32_t n_args;
+  tl_buf images;
+  uint32_t n_whole;
+  bool open; /* the rule has something that no table holds */
+} compiler;
+
+static const char *const heads[N_TABLES] = {
+    [VALUES] = "const tl_image_value tl_image_values[]",
+    [NAMES] = "const tl_image_text tl_image_names[]",
+    [NODES] = "const tl_image_node tl_image_nodes[]",
+    [OPS] = "const tl_op_id tl_image_ops[]",
+    [OPERANDS] = "const tl_image_operand tl_image_operands[]",
+    [ATTRS] = "const tl_image_attr tl_image_attrs[]",
+    [EXPRS] = "const tl_image_expr tl_image_exprs[]",
+    [REFS] = "const tl_image_ref tl_image_refs[]",
+    [LETS] = "const uint8_t tl_image_lets[]",
+    [STEPS] = "const tl_rule_step tl_image_steps[]"};
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+/* Starts a row of the rule at hand. */
+static tl_buf *row(compiler *c, int which) {
+  c->tables[which].n_fresh++;
+  return &c->tables[which].fresh;
+}
+
+/* Ends the rows of a rule: appends them to their table, unless it has the same run. Returns where
+ * they are. */
+static uint32_t place(table *t) {
+  tl_sv text = tl_buf_view(&t->fresh);
+  uint64_t hash = tl_hash_bytes(text.p, text.n, 0);
+  run **head = &t->runs[hash % 1024];
+  uint32_t at = t->n;
+  for (run *r = *head; r; r = r->next)
+    if (r->hash == hash && r->n == text.n && memcmp(r->text, text.p, text.n) == 0)
+      at = r->at;
+  if (at == t->n && t->n_fresh) {
+    run *r = malloc(sizeof *r + text.n);
+    if (!r) {
+      t->rows.failed = true;
+      return 0;
+    }
+    *r = (run){.next = *head, .hash = hash, .at = at, .n = (uint32_t)text.n};
+    memcpy(r->text, text.p, text.n);
+    *head = r;
+    tl_buf_add_sv(&t->rows, text);
+    t->n += t->n_fresh;
+  }
+  t->rows.failed = t->rows.failed || t->fresh.failed;
+  tl_buf_clear(&t->fresh);
+  t->n_fresh = 0;
+  return at;
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+/* Returns the offset of a text in tl_rule_characters; a text elsewhere has no place in a table. */
+static uint32_t offset_of(compiler *c, tl_sv text) {
+  if (text.n == 0)
+    return 0;
+  uintptr_t at = (uintptr_t)text.p - (uintptr_t)tl_rule_characters;
+  if (at < c->text->at || at + text.n > (size_t)c->text->at + c->text->n)
+    c->open = true;
+  return (uint32_t)at;
+}
+
+/* Returns the reference to an expression, which is queued. */
+static unsigned add_expr(compiler *c, const tl_expr *e) {
+  if (!e)
+    return 0;
+  if (c->n_exprs == TL_EXPR_PARTS) {
+    c->open = true;
+    return 0;
+  }
+  c->queue[c->n_exprs] = e;
+  return ++c->n_exprs;
+}
+
+static void write_exprs(compiler *c) {
+  for (uint32_t i = 0; i < c->n_exprs; i++) {
+    const tl_expr *e = c->queue[i];
+    uint32_t first = c->n_exprs;
+    for (uint16_t a = 0; a < e->n; a++)
+      (void)add_expr(c, e->args[a]);
+    c->n_args += e->n;
+    c->open = c->open || e->optional;
+    uint64_t u = e->kind == TL_EXPR_STRING ? e->u.s : e->u.mask;
+    tl_buf_printf(row(c, EXPRS), "  {UINT64_C(0x%llx), {%u, %u}, %u, %u, %u, %u},\n",
+                  (unsigned long long)u, offset_of(c, e->text), (unsigned)e->text.n, e->n,
+                  e->n ? first : 0, e->kind, e->function);
+  }
+}
+
+static void write_number(tl_buf *out, double v) {
+  if (isnan(v))
+    tl_buf_add_z(out, "NAN");
+  else if (isinf(v))
+    tl_buf_add_z(out, v < 0 ? "-INFINITY" : "INFINITY");
+  else
+    tl_buf_printf(out, "%a", v);
+}
+
+static void write_operand(compiler *c, const tl_pattern_operand *o) {
+  unsigned expr = add_expr(c, o->expr), end = add_expr(c, o->end);
+  unsigned dtype_of = add_expr(c, o->dtype_of);
+  tl_buf *out = row(c, OPERANDS);
+  tl_buf_add_z(out, "  {");
+  write_number(out, o->number);
+  tl_buf_printf(out, ", %u, %u, %u, %u, %u, %u, %d},\n", expr, end, dtype_of, o->kind, o->value,
+                o->dtype, o->tolerant);
+}
+
+static void write_node(compiler *c, const tl_pattern_node *n) {
+  unsigned flags = (n->open ? TL_IMAGE_OPEN : 0) | (n->shared ? TL_IMAGE_SHARED : 0) |
+                   (n->maybe ? TL_IMAGE_MAYBE : 0) | (n->forward ? TL_IMAGE_FORWARD : 0);
+  c->open = c->open || n->line > UINT16_MAX || n->column > UINT16_MAX;
+  for (uint8_t i = 0; i == 0 || i < n->n_ops; i++) {
+    c->open = c->open || n->ops[i] >= tl_n_op_rows;
+    tl_buf_printf(row(c, OPS), "  %u,\n", n->ops[i]);
+  }
+  for (uint8_t i = 0; i < n->n_operands; i++)
+    write_operand(c, &n->operands[i]);
+  for (uint8_t i = 0; i < n->n_attrs; i++) {
+    const tl_pattern_attr *a = &n->attrs[i];
+    unsigned expr = add_expr(c, a->expr);
+    tl_buf_printf(row(c, ATTRS), "  {%u, %u, %u, %d},\n", a->name, expr, a->index, a->captures);
+  }
+  tl_buf *out = row(c, NODES);
+  tl_buf_printf(out, "  {%u, %u, {", n->line, n->column);
+  for (size_t i = 0; i < sizeof n->results; i++)
+    tl_buf_printf(out, "%s%u", i ? ", " : "", n->results[i]);
+  tl_buf_printf(out, "}, %u, %u, %u, %u, %u, %u, %u},\n", n->n_ops, n->n_operands, n->n_results,
+                n->n_attrs, n->like, n->from, flags);
+}
+
+static void write_values(compiler *c) {
+  const tl_rule *r = c->rule;
+  for (uint8_t i = 0; i < r->n_values; i++) {
+    const tl_rule_value *v = &r->values[i];
+    unsigned flags = (v->rest ? TL_IMAGE_REST : 0) | (v->maybe ? TL_IMAGE_ABSENT : 0);
+    c->open = c->open || v->name.n > UINT8_MAX;
+    tl_buf_printf(row(c, VALUES), "  {%u, %u, %u, %u, %u, %u},\n", offset_of(c, v->name),
+                  (unsigned)v->name.n, v->node, v->result, v->built, flags);
+  }
+  for (uint8_t i = 0; i < r->n_names; i++)
+    tl_buf_printf(row(c, NAMES), "  {%u, %u},\n", offset_of(c, r->names[i]),
+                  (unsigned)r->names[i].n);
+}
+
+static void write_lists(compiler *c) {
+  const tl_rule *r = c->rule;
+  for (uint8_t i = 0; i < r->n_where; i++)
+    tl_buf_printf(row(c, REFS), "  %u,\n", add_expr(c, r->where[i]));
+  for (uint8_t i = 0; i < r->n_lets; i++)
+    tl_buf_printf(row(c, REFS), "  %u,\n", add_expr(c, r->lets[i]));
+  for (uint8_t i = 0; i < r->n_lets; i++)
+    tl_buf_printf(row(c, LETS), "  %u,\n", r->let_index[i]);
+  for (uint8_t i = 0; i < r->n_steps; i++)
+    tl_buf_printf(row(c, STEPS), "  {%u, %u},\n", r->steps[i].node, r->steps[i].seek);
+}
+
+/* ---- rules ----------------------------------------------------------------------------------- */
+
+static void write_parts(compiler *c) {
+  const tl_rule *r = c->rule;
+  for (uint8_t i = 0; i < r->n_match; i++)
+    write_node(c, &r->match[i]);
+  for (uint8_t i = 0; i < r->n_build; i++)
+    write_node(c, &r->build[i]);
+  write_values(c);
+  write_lists(c);
+  write_exprs(c);
+}
+
+/* Returns the index in the table of public names plus 1; 0 for NULL. */
+static unsigned index_of(const tl_fusion_name *row) {
+  uint32_t n;
+  return row ? (unsigned)(row - tl_fusion_names(&n)) + 1 : 0;
+}
+
+/* A rule that captures a scope stays text: its parts are others, and there are few. */
+static void write_rule(compiler *c) {
+  const tl_rule *r = c->rule;
+  uint32_t counts[N_TABLES], at[N_TABLES];
+  c->n_exprs = c->n_args = 0;
+  c->open = r->scope || r->column > UINT16_MAX;
+  write_parts(c);
+  unsigned about = offset_of(c, r->about);
+  for (int i = 0; i < N_TABLES; i++)
+    counts[i] = c->tables[i].n_fresh;
+  for (int i = 0; i < N_TABLES; i++) {
+    if (c->open) {
+      tl_buf_clear(&c->tables[i].fresh);
+      c->tables[i].n_fresh = 0;
+    }
+    at[i] = place(&c->tables[i]);
+  }
+  if (c->open) {
+    tl_buf_add_z(&c->images, "  {.whole = false},\n");
+    return;
+  }
+  c->n_whole++;
+  tl_buf_printf(&c->images, "  {%u, %u, {%u, %u}, %u, %d", r->name, r->pass, about,
+                (unsigned)r->about.n, r->line, r->written);
+  for (int i = 0; i < N_TABLES; i++)
+    tl_buf_printf(&c->images, ", %u", at[i]);
+  tl_buf_printf(&c->images, ", %u, %u, %u, %u, %u, %u, %u, %u", counts[OPS], counts[OPERANDS],
+                counts[ATTRS], c->n_exprs, c->n_args, r->column, index_of(r->pass_row),
+                index_of(r->name_row));
+  tl_buf_printf(&c->images, ", %u, %u, %u, %u, %u", r->kind, r->numerics, r->pass_kind, r->spelling,
+                r->depth);
+  tl_buf_printf(&c->images, ", %u, %u, %u, %u, %u, %u, %u, %d, true},\n", r->n_values, r->n_names,
+                r->n_match, r->n_build, r->n_where, r->n_lets, r->n_steps, r->general);
+}
+
+/* Parses each text into a set of its own and writes its rule. */
+static tl_status compile_all(compiler *c) {
+  for (uint32_t i = 0; i < tl_n_rule_texts; i++) {
+    tl_ruleset set;
+    c->text = &tl_rule_texts[i];
+    tl_ruleset_init(&set, c->m);
+    tl_status status = tl_rules_parse_text(&set, c->text);
+    if (status == TL_OK && set.rules.n == 1) {
+      c->rule = set.rules.at[0];
+      write_rule(c);
+    } else if (status == TL_OK) {
+      status = TL_INTERNAL;
+    }
+    tl_ruleset_release(&set);
+    if (status != TL_OK)
+      return status;
+  }
+  return TL_OK;
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+/* Writes the strings that the op table lacks with their hashes. */
+static void write_strings(const compiler *c, FILE *out) {
+  uint32_t first = tl_n_seeds + 1, n = c->m->symbols.n - first, at = 0;
+  fputs("static const char text[] = {", out);
+  for (uint32_t i = 0; i < n; i++) {
+    tl_sv s = tl_sym(c->m, first + i);
+    for (size_t k = 0; k < s.n; k++)
+      fprintf(out, "%d,", s.p[k]);
+  }
+  fputs("0};\nstatic const uint32_t starts[] = {0", out);
+  for (uint32_t i = 0; i < n; i++)
+    fprintf(out, ",%u", at += (uint32_t)tl_sym(c->m, first + i).n);
+  fputs("};\nstatic const uint32_t hashes[] = {", out);
+  for (uint32_t i = 0; i < n; i++) {
+    tl_sv s = tl_sym(c->m, first + i);
+    fprintf(out, "0x%xu,", (uint32_t)tl_hash_bytes(s.p, s.n, 0));
+  }
+  fprintf(out, "0};\nconst tl_image_text_list tl_image_strings = {text, starts, hashes, %u};\n", n);
+}
+
+static bool write_file(const compiler *c, const char *path) {
+  FILE *out = fopen(path, "w");
+  bool ok = out && !c->images.failed;
+  if (!out)
+    return false;
+  fputs("/* Written by passes/engine/compile.c. Do not edit. */\n#include <math.h>\n\n"
+        "#include \"passes/engine/image.h\"\n\n",
+        out);
+  write_strings(c, out);
+  for (int i = 0; i < N_TABLES; i++) {
+    const table *t = &c->tables[i];
+    ok = ok && !t->rows.failed;
+    fprintf(out, "%s = {\n%s};\n", heads[i], t->rows.n ? t->rows.p : "  0\n");
+  }
+  fprintf(out, "const tl_rule_image tl_rule_images[] = {\n%s};\n", c->images.p);
+  fprintf(out, "const uint32_t tl_n_rule_images = %u;\n", tl_n_rule_texts);
+  ok = !ferror(out) && ok;
+  return fclose(out) == 0 && ok;
+}
+
+static void release(compiler *c) {
+  for (int i = 0; i < N_TABLES; i++) {
+    tl_buf_release(&c->tables[i].rows);
+    tl_buf_release(&c->tables[i].fresh);
+    for (int k = 0; k < 1024; k++)
+      for (run *r = c->tables[i].runs[k], *next; r; r = next) {
+        next = r->next;
+        free(r);
+      }
+  }
+  tl_buf_release(&c->images);
+  tl_module_destroy(c->m);
+}
+
+static void print(void *user, const tl_diagnostic *d) {
+  (void)user;
+  fprintf(stderr, "%s:%u: %s\n", d->where.file ? d->where.file : "", d->where.line, d->message);
+}
+
+int main(int argc, char **argv) {
+  static compiler c;
+  tl_diag diag = {.fn = print};
+  if (argc != 2)
+    return 1;
+  for (int i = 0; i < N_TABLES; i++) {
+    tl_buf_init(&c.tables[i].rows);
+    tl_buf_init(&c.tables[i].fresh);
+  }
+  tl_buf_init(&c.images);
+  c.m = tl_module_create(&diag, "rules", 0);
+  bool ok = c.m && compile_all(&c) == TL_OK && write_file(&c, argv[1]);
+  release(&c);
+  if (!ok)
+    fprintf(stderr, "cannot compile the rules into '%s'\n", argv[1]);
+  return ok ? 0 : 1;
+}
