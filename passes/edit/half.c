@@ -125,6 +125,16 @@ static bool mode_lowers(const asked *a) {
   }
 }
 
+/* Returns true if a list of the user may name a node, its type or what it was made of. Without
+ * lists, as in most runs, nothing has to be looked up. */
+static bool has_lists(const tl_precision_config *c) {
+  return c->n_keep || c->n_custom || c->n_to_float || c->n_listed;
+}
+
+static bool is_listed(const asked *a) {
+  return has_lists(a->c) && (is_named(a) || is_typed(a) || is_blocked(a));
+}
+
 /* Range rules (ranges.on) and f32 constants that are kept decide per node later, so no promise is
  * possible with them. */
 bool tl_precision_halves(const tl_module *m, const tl_options *options, tl_node_id n) {
@@ -133,8 +143,7 @@ bool tl_precision_halves(const tl_module *m, const tl_options *options, tl_node_
       a.c->constants == TL_CONST_KEEP_FP32 || !mode_lowers(&a))
     return false;
   return !tl_node_has_mark(m, n, TL_MARK_KEEP_DTYPE) &&
-         !tl_node_has_mark(m, n, TL_MARK_INHERIT_DTYPE) && !is_named(&a) && !is_typed(&a) &&
-         !is_blocked(&a);
+         !tl_node_has_mark(m, n, TL_MARK_INHERIT_DTYPE) && !is_listed(&a);
 }
 
 bool tl_precision_half_at(const tl_module *m, const tl_options *options, tl_node_id n,
