@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 MODEL  ?=
 FUZZ_SECONDS ?= 600
 
-.PHONY: all demo check test install bench fuzz oom random update format clean
+.PHONY: all demo check test install bench fuzz oom random update format clean dist sbom
 
 all:
 	@sh scripts/install-deps build
@@ -70,6 +70,15 @@ oom:
 update: all
 	@/usr/bin/python3 tests/golden_runner.py --tailor $(BUILD)/tools/tailor --update tests/golden
 	@sh scripts/generated-docs $(BUILD)/tools/tailor write
+
+# The sources of the last commit as a tarball, the same bytes each time; the libraries that are linked.
+dist:
+	@sh scripts/dist
+
+sbom: all
+	@mkdir -p dist
+	@/usr/bin/python3 scripts/sbom $(BUILD)/tools/tailor >dist/tailor.cdx.json
+	@echo dist/tailor.cdx.json
 
 format:
 	@clang-format -i $$(git ls-files '*.c' '*.h')

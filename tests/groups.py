@@ -14,8 +14,8 @@ import time
 GROUPS = {
     'build': ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'scaffold', 'debugger',
               'docs', 'named', 'sessions', 'worked_examples', 'fusion_names'],
-    'unit': ['unit', 'threads', 'cli', 'deps', 'cache', 'builds', 'library', 'atc_lines',
-             'air_options',
+    'unit': ['unit', 'threads', 'cli', 'deps', 'cache', 'builds', 'library', 'tour', 'python',
+             'atc_lines', 'air_options',
              'run_config', 'run_config_effects', 'precision_files', 'hostile', 'reader',
              'air_round_trip', 'air_hostile', 'air_foreign', 'air_attributes', 'air_ops',
              'air_sample', 'air_text', 'air_raised', 'air_verify', 'origins', 'diff', 'parts',

@@ -250,6 +250,22 @@ class Tests:
         return counted([PYTHON, 'tests/cli/test_library.py', '--tailor', self.tool('gcc'),
                         '--library', os.path.join(self.folder('gcc'), 'lib', 'libtailor.so')])
 
+    def tour(self):
+        """programs that call every group of the library's functions, from C and C++, sanitized
+        (--full: under ThreadSanitizer too)"""
+        text, counts = counted([PYTHON, 'tests/library/tour.py', '--build', self.folder('asan')])
+        if not self.args.full:
+            return text, counts
+        more, others = counted([PYTHON, 'tests/library/tour.py', '--threads', self.folder('tsan')])
+        return text + more, tuple(a + b for a, b in zip(counts, others))
+
+    def python(self):
+        """the Python package: its document, numpy, errors; models optimized from memory (--full:
+        all) are the command's, byte for byte"""
+        return counted([PYTHON, 'tests/python/package.py', '--tailor', self.tool('gcc'),
+                        '--library', os.path.join(self.folder('gcc'), 'lib', 'libtailor.so'),
+                        '--every', '1' if self.args.full else '40'])
+
     def run_config_effects(self):
         """the table of run configurations, and what each key of the compiler changes"""
         return counted([PYTHON, 'tests/cli/test_run_config_effects.py', '--tailor',

@@ -229,8 +229,15 @@ tl_status tl_session_load(const tl_session *s, const char *path, tl_module **out
 tl_status tl_session_load_bytes(const tl_session *s, const char *name, tl_sv bytes,
                                 tl_module **out) {
   tl_onnx_load_options o = onnx_options(s);
+  tl_sv path = tl_sv_from(name);
   *out = NULL;
-  TL_TRY(tl_foreign_check(s->diag, name, bytes.p, bytes.n));
-  TL_TRY(tl_onnx_load_bytes(s->diag, name, bytes.p, bytes.n, &o, out));
+  if (tl_sv_ends_with(path, ".tir")) {
+    TL_TRY(parse(s, name, bytes, out));
+  } else if (tl_sv_ends_with(path, ".air")) {
+    TL_TRY(tl_air_load_bytes(s->diag, name, bytes.p, bytes.n, out));
+  } else {
+    TL_TRY(tl_foreign_check(s->diag, name, bytes.p, bytes.n));
+    TL_TRY(tl_onnx_load_bytes(s->diag, name, bytes.p, bytes.n, &o, out));
+  }
   return complete(s, name, bytes, out);
 }

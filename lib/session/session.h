@@ -32,8 +32,8 @@ typedef struct tl_session {
  * caller destroys *out, which is NULL after a failure. Errors are reported: TL_IO,
  * TL_INVALID_MODEL, TL_UNSUPPORTED, TL_LIMIT, TL_INVALID_ARGUMENT, TL_NO_MEMORY. */
 tl_status tl_session_load(const tl_session *s, const char *path, tl_module **out) TL_NODISCARD;
-/* Loads an ONNX model from memory likewise; the bytes must outlive the module. `name` stands for
- * the file in messages. */
+/* Loads a model from memory likewise: AIR or textual IR if the suffix of `name` says so, else ONNX.
+ * The bytes must outlive the module. `name` stands for the file in messages. */
 tl_status tl_session_load_bytes(const tl_session *s, const char *name, tl_sv bytes,
                                 tl_module **out) TL_NODISCARD;
 

@@ -228,7 +228,7 @@ def headers(files):
         if not path.endswith('.h') or path.startswith('tests/'):
             continue
         p = subprocess.run(['gcc', '-std=c11', '-D_GNU_SOURCE', '-fsyntax-only', '-x', 'c', '-I',
-                            ROOT, '-I', headers.build, '-'],
+                            ROOT, '-I', os.path.join(ROOT, 'include'), '-I', headers.build, '-'],
                            input=f'#include "{path}"\n', text=True,
                            capture_output=True, check=False)
         if p.returncode:

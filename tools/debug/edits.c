@@ -7,7 +7,7 @@
 #include "ir/graph.h"
 #include "ir/infer/infer.h"
 #include "tools/extract/extract.h"
-#include "tools/run/elements.h"
+#include "lib/values/elements.h"
 
 /* ---- types ----------------------------------------------------------------------------------- */
 

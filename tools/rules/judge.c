@@ -9,7 +9,7 @@
 #include "ir/verify/verify.h"
 #include "support/hash.h"
 #include "tools/rules/trial.h"
-#include "tools/run/elements.h"
+#include "lib/values/elements.h"
 
 enum { SETS = 4, MOST_VALUES = 64 };
 

@@ -3,7 +3,7 @@
  * Operands that tell a shape, axes or the like get what suits the operand before them. */
 #include "support/hash.h"
 #include "tools/rules/grower.h"
-#include "tools/run/elements.h"
+#include "lib/values/elements.h"
 
 enum { MOST_RANK = 5, MOST_LIST = 16, MOST_ELEMENTS = 4096 };
 

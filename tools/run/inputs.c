@@ -9,7 +9,7 @@
 #include "ir/graph.h"
 #include "ir/infer/infer.h"
 #include "tools/run/data_folder.h"
-#include "tools/run/elements.h"
+#include "lib/values/elements.h"
 #include "tools/run/random_values.h"
 #include "tools/run/stacked.h"
 #include "tools/run/value_text.h"

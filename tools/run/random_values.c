@@ -2,8 +2,8 @@
 /* Makes random inputs and reads the sizes of their dims. */
 #include "tools/run/random_values.h"
 
-#include "support/hash.h"
-#include "tools/run/elements.h"
+#include "lib/values/elements.h"
+#include "lib/values/random.h"
 
 /* Edit distance from which another name is no longer a likely typo. */
 enum { GOOD_GUESS = 3 };
@@ -107,34 +107,6 @@ static int64_t choose_size(const tl_evaluation *e, const tl_module *m, tl_dim d,
 
 /* ---- elements ------------------------------------------------------------------------------- */
 
-/* Returns a number in [-1, 1): 24 random bits in steps of 2^-23, which f32 holds exactly, so that a
- * model gets the same numbers in f32 and f64. */
-static double fraction_at(uint64_t key, uint64_t i) {
-  return (double)(tl_random_bits(key, i) >> 40) * 0x1p-23 - 1;
-}
-
-static void fill_complex(tl_host *t, uint64_t key) {
-  for (uint64_t i = 0; i < 2 * t->n; i++) {
-    if (t->dtype == TL_DTYPE_C64)
-      ((float *)t->data)[i] = (float)fraction_at(key, i);
-    else
-      ((double *)t->data)[i] = fraction_at(key, i);
-  }
-}
-
-/* Fills a tensor. The top bit makes integers 0 or 1. */
-static void fill(tl_host *t, uint64_t key) {
-  tl_dtype d = (tl_dtype)t->dtype;
-  for (uint64_t i = 0; i < t->n; i++) {
-    if (d == TL_DTYPE_BOOL)
-      tl_put_int(t, i, i % 2 == 0);
-    else if (tl_dtype_is_integer(d))
-      tl_put_int(t, i, (int64_t)(tl_random_bits(key, i) >> 63));
-    else
-      tl_put_float(t, i, fraction_at(key, i));
-  }
-}
-
 /* Reports an input for which no random value can be made. */
 static tl_status needs_value(tl_evaluation *e, const tl_module *m, tl_value_id v,
                              const char *reason) {
@@ -166,15 +138,7 @@ static tl_status make_tensor(tl_evaluation *e, const tl_module *m, tl_value_id v
 
 tl_status tl_random_value(tl_evaluation *e, const tl_module *m, tl_value_id input, uint64_t seed,
                           tl_host **out, bool *assumed) {
-  tl_sv name = tl_value_name(m, input);
-  /* The name is a part of the key, so that two inputs of one type differ, and that a value does not
-   * change if other inputs are added. */
-  uint64_t key = tl_hash_bytes(name.p, name.n, seed);
   TL_TRY(make_tensor(e, m, input, assumed, out));
-  tl_dtype d = (tl_dtype)(*out)->dtype;
-  if (d == TL_DTYPE_C64 || d == TL_DTYPE_C128)
-    fill_complex(*out, key);
-  else
-    fill(*out, key);
+  tl_fill_random(*out, tl_value_name(m, input), seed);
   return TL_OK;
 }

@@ -4,7 +4,7 @@
 #define TL_TOOLS_RUN_RANGES_H
 
 #include "support/json_writer.h"
-#include "tools/run/compare.h"
+#include "lib/values/compare.h"
 
 /* Range of one tensor. */
 typedef struct tl_range {

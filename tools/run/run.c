@@ -3,7 +3,7 @@
 #include "backend/value/value.h"
 #include "support/json_writer.h"
 #include "support/measure.h"
-#include "tools/run/compare.h"
+#include "lib/values/compare.h"
 #include "tools/run/inputs.h"
 #include "tools/run/ranges.h"
 #include "tools/run/runner.h"

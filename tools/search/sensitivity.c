@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "support/hash.h"
-#include "tools/run/elements.h"
+#include "lib/values/elements.h"
 #include "tools/search/search.h"
 
 /* Results of the model with all nodes kept. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the inputs of simulated steps. */
-#include "tools/run/elements.h"
+#include "lib/values/elements.h"
 #include "tools/run/random_values.h"
 #include "tools/simulate/simulate.h"
 

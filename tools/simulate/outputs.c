@@ -3,7 +3,7 @@
  * must be the ranks' outputs joined. A metric must be their mean, sum, maximum or minimum, or it is
  * each rank's own, such as a norm. An output that may be the next value of an input must be the
  * same on all ranks. */
-#include "tools/run/elements.h"
+#include "lib/values/elements.h"
 #include "tools/simulate/simulate.h"
 
 /* Returns true if an input with a default that is not known to be a state has the output's type and

@@ -5,7 +5,7 @@
 
 #include "ir/infer/infer.h"
 #include "tools/convert/pipeline.h"
-#include "tools/run/elements.h"
+#include "lib/values/elements.h"
 #include "tools/run/random_values.h"
 #include "tools/simulate/simulate.h"
 

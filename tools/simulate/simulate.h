@@ -4,7 +4,7 @@
 #ifndef TL_TOOLS_SIMULATE_SIMULATE_H
 #define TL_TOOLS_SIMULATE_SIMULATE_H
 
-#include "tools/run/compare.h"
+#include "lib/values/compare.h"
 #include "tools/run/evaluation.h"
 
 /* Where an input of the original model gets its value. */

@@ -12,7 +12,7 @@
 #include "frontend/config/values.h"
 #include "ir/graph.h"
 #include "ir/half.h"
-#include "tools/run/elements.h"
+#include "lib/values/elements.h"
 #include "tools/run/inputs.h"
 
 /* One image on its way. */

@@ -4,7 +4,7 @@
 #define TL_TOOLS_VERIFY_AIPP_H
 
 #include "passes/cleanup/check_aipp.h"
-#include "tools/run/compare.h"
+#include "lib/values/compare.h"
 #include "tools/run/evaluation.h"
 
 /* An input of the model that images reach through AIPP. */

@@ -9,9 +9,9 @@
 
 #include "ir/infer/infer.h"
 #include "passes/manager.h"
-#include "tools/run/compare.h"
+#include "lib/values/compare.h"
 #include "tools/run/inputs.h"
-#include "tools/verify/grain.h"
+#include "lib/values/grain.h"
 
 /* One rewrite that a rule made. */
 typedef struct fired {

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "tools/run/elements.h"
+#include "lib/values/elements.h"
 
 /* Returns true for named results and constants of the main graph. Folding turns computed tensors
  * into constants, so constants take part; inputs are the same by construction. */
@@ -33,15 +33,6 @@ static void pair(tl_twins *t, const tl_value_id *by_name) {
     t->of_a[v] = twin;
     t->of_b[twin] = v;
   }
-}
-
-tl_tolerance tl_tolerance_for(const tl_tolerance *t, tl_grain g) {
-  tl_tolerance own = *t;
-  if (t->by_depth) {
-    own.share = tl_grain_share(g);
-    own.unit = tl_grain_is_coarse(g) ? g.unit : 0;
-  }
-  return own;
 }
 
 bool tl_twins_init(tl_twins *t, tl_module *a, tl_module *b, const tl_tolerance *tolerance,

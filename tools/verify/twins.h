@@ -5,9 +5,9 @@
 #ifndef TL_TOOLS_VERIFY_TWINS_H
 #define TL_TOOLS_VERIFY_TWINS_H
 
-#include "tools/run/compare.h"
+#include "lib/values/compare.h"
 #include "tools/run/evaluation.h"
-#include "tools/verify/grain.h"
+#include "lib/values/grain.h"
 #include "tools/verify/kin.h"
 
 /* The comparison of one pair of values. */
@@ -46,8 +46,6 @@ bool tl_twins_init(tl_twins *t, tl_module *a, tl_module *b, const tl_tolerance *
                    const tl_grains grains[2], uint64_t most_bytes);
 /* Prepares a second run of b; pairs values by kin where names do not. False if memory is out. */
 bool tl_twins_add_layers(tl_twins *t, const tl_kin *kin);
-/* Returns the tolerance of a value that was computed in this grain. */
-tl_tolerance tl_tolerance_for(const tl_tolerance *t, tl_grain g);
 /* Releases pairs, kept values and rows. */
 void tl_twins_release(tl_twins *t);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares values in numbers and describes them. */
-#include "tools/run/compare.h"
+#include "lib/values/compare.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets single elements of tensors that the tools make, whatever their dtype. */
-#ifndef TL_TOOLS_RUN_ELEMENTS_H
-#define TL_TOOLS_RUN_ELEMENTS_H
+#ifndef TL_LIB_VALUES_ELEMENTS_H
+#define TL_LIB_VALUES_ELEMENTS_H
 
 #include "ir/host.h"
 

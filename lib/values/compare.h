@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Measures how far two values are apart, and what one value holds. Everything is computed in
  * double, in index order, so that results are the same on every machine. */
-#ifndef TL_TOOLS_RUN_COMPARE_H
-#define TL_TOOLS_RUN_COMPARE_H
+#ifndef TL_LIB_VALUES_COMPARE_H
+#define TL_LIB_VALUES_COMPARE_H
 
 #include "ir/host.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Estimates how coarsely the values of a model are computed. */
-#include "tools/verify/grain.h"
+#include "lib/values/grain.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -161,4 +161,13 @@ bool tl_grains_find(const tl_module *m, tl_dtype emulate, tl_grains *out) {
 void tl_grains_release(tl_grains *g) {
   free(g->at);
   *g = (tl_grains){0};
+}
+
+tl_tolerance tl_tolerance_for(const tl_tolerance *t, tl_grain g) {
+  tl_tolerance own = *t;
+  if (t->by_depth) {
+    own.share = tl_grain_share(g);
+    own.unit = tl_grain_is_coarse(g) ? g.unit : 0;
+  }
+  return own;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets single elements of tensors. */
-#include "tools/run/elements.h"
+#include "lib/values/elements.h"
 
 tl_host *tl_zeros(tl_host_heap *h, tl_dtype dtype, int rank, const int64_t *dims) {
   tl_host *t = tl_host_new(h, dtype, rank, dims);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Estimates how coarsely values are computed: an f32 that was made of f16 is no more precise than
  * f16. */
-#ifndef TL_TOOLS_VERIFY_GRAIN_H
-#define TL_TOOLS_VERIFY_GRAIN_H
+#ifndef TL_LIB_VALUES_GRAIN_H
+#define TL_LIB_VALUES_GRAIN_H
 
 #include "ir/module.h"
+#include "lib/values/compare.h"
 
 /* How coarsely one value is computed. */
 typedef struct tl_grain {
@@ -34,5 +35,7 @@ tl_grain tl_grain_worse(tl_grain a, tl_grain b);
 /* Returns the error to be expected of a value as a share of its greatest element. Roundings are
  * independent of each other, so errors add up like their squares: unit * sqrt(steps). */
 double tl_grain_share(tl_grain g);
+/* Returns the tolerance of a value that was computed in this grain. */
+tl_tolerance tl_tolerance_for(const tl_tolerance *t, tl_grain g);
 
 #endif

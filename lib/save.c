@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Implements saving (include/tailor/model.h), by the session that the command uses as well. Files
+ * for functions of the caller are staged in a folder of their own, which is removed again. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/handle.h"
+
+static tl_status save(tl_model *m, const char *path) {
+  tl_context *c = m->context;
+  tl_destination to = {.path = path};
+  TL_TRY(tl_lib_settle(c));
+  if (!tl_format_of_path(path, &to.format) || to.format == TL_FORMAT_PBTXT)
+    return tl_fail(&c->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(path),
+                   "the suffix does not name a format\vuse .air, .onnx or .tir");
+  return tl_session_save(&c->session, m->module, &to);
+}
+
+int tl_model_save(tl_model *m, const char *path) {
+  uint32_t errors = tl_lib_begin(m->context);
+  return tl_lib_end(m->context, save(m, path), errors);
+}
+
+/* ---- files for the caller -------------------------------------------------------------------- */
+
+/* Who takes the files of a folder. */
+typedef struct taker {
+  tl_context *c;
+  tl_take_file_fn take;
+  void *user;
+  char root[64]; /* the folder */
+} taker;
+
+/* Returns "FOLDER/NAME" on the heap, NAME for the empty folder; NULL without memory. */
+static char *join(const char *folder, const char *name) {
+  tl_buf path;
+  tl_buf_init(&path);
+  tl_buf_printf(&path, "%s%s%s", folder, *folder && *name ? "/" : "", name);
+  if (path.failed)
+    tl_buf_release(&path);
+  return path.p;
+}
+
+/* Hands out one file of the folder. */
+static tl_status hand_over(const taker *t, const char *name, const char *path) {
+  tl_file *f;
+  TL_TRY(tl_file_open(&t->c->diag, path, TL_FILE_MAP, &f));
+  int refused = t->take(t->user, name, f->data, f->size);
+  tl_file_close(f);
+  return refused ? tl_fail(&t->c->diag, TL_IO, TL_AT_FILE(name),
+                           "whoever was to take '%s' refused it", name)
+                 : TL_OK;
+}
+
+static int is_entry(const struct dirent *e) {
+  return strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+}
+
+static bool is_folder(const char *path) {
+  struct stat st;
+  return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static tl_status hand_over_folder(const taker *t, const char *folder, const char *model, int depth);
+
+/* Hands out a file or what is in a folder, after `status` TL_OK, and removes it. */
+static tl_status hand_over_entry(const taker *t, const char *name, tl_status status, int depth) {
+  char *path = join(t->root, name);
+  if (!path)
+    return tl_fail_memory(&t->c->diag, TL_NOWHERE);
+  bool nested = is_folder(path);
+  if (status == TL_OK)
+    status = nested && depth ? hand_over_folder(t, name, "", depth - 1) : hand_over(t, name, path);
+  (void)(nested ? rmdir(path) : unlink(path));
+  free(path);
+  return status;
+}
+
+/* Hands out the files of a folder but the model itself, sorted by name, and removes them. depth:
+ * folders below it that may follow. */
+static tl_status hand_over_folder(const taker *t, const char *folder, const char *model,
+                                  int depth) {
+  struct dirent **entries = NULL;
+  tl_status status = TL_OK;
+  char *path = join(t->root, folder);
+  int n = path ? scandir(path, &entries, is_entry, alphasort) : -1;
+  for (int i = 0; i < n; i++) {
+    char *name = join(folder, entries[i]->d_name);
+    if (!name)
+      status = tl_fail_memory(&t->c->diag, TL_NOWHERE);
+    else if (strcmp(name, model) != 0)
+      status = hand_over_entry(t, name, status, depth);
+    free(name);
+    free(entries[i]);
+  }
+  free(entries);
+  free(path);
+  return n < 0 ? tl_fail_memory(&t->c->diag, TL_NOWHERE) : status;
+}
+
+/* Makes the folder, in memory where the system has a place for that. */
+static tl_status make_root(taker *t) {
+  static const char *const places[] = {"/dev/shm", P_tmpdir};
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    snprintf(t->root, sizeof t->root, "%s/tailor-XXXXXX", places[i]);
+    if (mkdtemp(t->root))
+      return TL_OK;
+  }
+  return tl_fail(&t->c->diag, TL_IO, TL_AT_FILE(t->root), "cannot make a folder: %s",
+                 strerror(errno));
+}
+
+static tl_status save_to(tl_model *m, const char *name, taker *t) {
+  const char *slash = strrchr(name, '/');
+  const char *base = slash ? slash + 1 : name;
+  TL_TRY(make_root(t));
+  char *path = join(t->root, base);
+  tl_status status = path ? save(m, path) : tl_fail_memory(&t->c->diag, TL_NOWHERE);
+  if (status == TL_OK) {
+    status = hand_over_folder(t, "", base, 2);
+    if (status == TL_OK)
+      status = hand_over(t, base, path);
+    (void)unlink(path);
+  }
+  (void)rmdir(t->root);
+  free(path);
+  return status;
+}
+
+int tl_model_save_to(tl_model *m, const char *name, tl_take_file_fn take, void *user) {
+  taker t = {.c = m->context, .take = take, .user = user};
+  uint32_t errors = tl_lib_begin(m->context);
+  return tl_lib_end(m->context, save_to(m, name, &t), errors);
+}
+
+/* The one file of tl_model_save_bytes. */
+typedef struct collected {
+  void *bytes;
+  size_t n;
+  bool lacks_memory;
+} collected;
+
+static int collect(void *user, const char *name, const void *bytes, uint64_t n) {
+  collected *c = user;
+  (void)name;
+  c->bytes = n <= SIZE_MAX ? malloc(n ? (size_t)n : 1) : NULL;
+  c->lacks_memory = !c->bytes;
+  if (!c->bytes)
+    return 1;
+  memcpy(c->bytes, bytes, (size_t)n);
+  c->n = (size_t)n;
+  return 0;
+}
+
+int tl_model_save_bytes(tl_model *m, const char *name, void **bytes, size_t *n) {
+  tl_context *c = m->context;
+  collected made = {0};
+  taker t = {.c = c, .take = collect, .user = &made};
+  uint32_t errors = tl_lib_begin(c);
+  tl_status status = tl_lib_settle(c);
+  if (status == TL_OK && c->settings.options.external_weight != TL_WEIGHTS_INSIDE)
+    status = tl_fail(&c->diag, TL_UNSUPPORTED,
+                     tl_at_option(&c->settings, TL_OPTION_EXTERNAL_WEIGHT),
+                     "asks for files of weights, and here is one block of memory\v"
+                     "tl_model_save_to takes several files");
+  if (status == TL_OK)
+    status = save_to(m, name, &t);
+  if (made.lacks_memory)
+    status = TL_NO_MEMORY;
+  if (status != TL_OK) {
+    free(made.bytes);
+    return tl_lib_end(c, status, errors);
+  }
+  *bytes = made.bytes;
+  *n = made.n;
+  return tl_lib_end(c, TL_OK, errors);
+}
+
+void tl_free(void *bytes) { free(bytes); }
