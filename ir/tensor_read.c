@@ -7,7 +7,7 @@
 #include "ir/host.h"
 #include "ir/tensor_expr.h"
 
-enum { CHUNK = 512 };
+enum { CHUNK = 512, LONG_RUN = 64 };
 
 /* CHUNK elements of any dtype. */
 typedef union chunk {
@@ -239,13 +239,80 @@ static void combine_f32(unsigned kind, const unsigned char *restrict a, const fl
   }
 }
 
+/* Gives the dims of a view with neighbours merged that can be walked as one, without dims of size
+ * 1; returns how many, at least one. */
+static int merge_dims(const tl_tensor_expr *e, uint64_t *dims, int64_t *strides) {
+  int n = 0;
+  for (int i = 0; i < e->rank; i++) {
+    uint64_t dim = (uint64_t)e->dims[i];
+    if (dim == 1)
+      continue;
+    uint64_t reach = (uint64_t)e->strides[i] * dim; /* modulo 2^64, as all of it */
+    if (n && (uint64_t)strides[n - 1] == reach) {
+      dims[n - 1] *= dim;
+      strides[n - 1] = e->strides[i];
+      continue;
+    }
+    dims[n] = dim;
+    strides[n++] = e->strides[i];
+  }
+  if (n == 0) {
+    dims[n] = 1;
+    strides[n++] = 0;
+  }
+  return n;
+}
+
+/* Gives the number that a view repeats from `first` on along its last dim, and how often it comes;
+ * false if it does not repeat numbers there, or only a few times. */
+static bool repeats(const tl_tensor *t, uint64_t first, float *number, uint64_t *times) {
+  uint64_t dims[TL_TENSOR_EXPR_MAX_RANK];
+  int64_t strides[TL_TENSOR_EXPR_MAX_RANK];
+  const tl_tensor_expr *e = t->kind == TL_SOURCE_EXPR ? t->u.expr : NULL;
+  if (!e || e->kind != TL_TENSOR_EXPR_VIEW)
+    return false;
+  int last = merge_dims(e, dims, strides) - 1;
+  uint64_t at = e->start; /* modulo 2^64, as in read_view */
+  if (strides[last] != 0 || dims[last] < LONG_RUN)
+    return false;
+  *times = dims[last] - first % dims[last];
+  for (int i = last; i >= 0; first /= dims[i], i--)
+    at += first % dims[i] * (uint64_t)strides[i];
+  tl_tensor_read(e->sources[0], at, 1, number);
+  return true;
+}
+
+/* As combine_f32 with one number for all elements. */
+static void combine_number(unsigned kind, const unsigned char *restrict a, float number,
+                           unsigned char *restrict out, size_t n) {
+  float x;
+  for (size_t i = 0; kind == TL_TENSOR_EXPR_MUL && i < n; i++) {
+    memcpy(&x, a + 4 * i, 4);
+    x *= number;
+    memcpy(out + 4 * i, &x, 4);
+  }
+  for (size_t i = 0; kind == TL_TENSOR_EXPR_ADD && i < n; i++) {
+    memcpy(&x, a + 4 * i, 4);
+    x += number;
+    memcpy(out + 4 * i, &x, 4);
+  }
+}
+
 /* The usual case, without copies: weights scaled or shifted by something that is computed. */
 static void read_weights(const tl_tensor *t, const unsigned char *a, uint64_t first, uint64_t n,
                          unsigned char *out) {
+  const tl_tensor *other = t->u.expr->sources[1];
+  uint64_t times;
+  float number;
   chunk b;
   for (size_t k; n; n -= k, first += k, out += k * 4) {
+    if (repeats(other, first, &number, &times)) { /* one number for each output channel */
+      k = n < times ? (size_t)n : (size_t)times;
+      combine_number(t->u.expr->kind, a + first * 4, number, out, k);
+      continue;
+    }
     k = n < CHUNK ? (size_t)n : CHUNK;
-    tl_tensor_read(t->u.expr->sources[1], first, k, b.bytes);
+    tl_tensor_read(other, first, k, b.bytes);
     combine_f32(t->u.expr->kind, a + first * 4, b.f32, out, k);
   }
 }
@@ -316,30 +383,6 @@ static void read_run(const tl_tensor *s, uint64_t at, int64_t stride, uint64_t n
   else
     for (uint64_t i = 0; i < n; i++)
       tl_tensor_read(s, at + i * (uint64_t)stride, 1, out + i * size);
-}
-
-/* Gives the dims of a view with neighbours merged that can be walked as one, without dims of size
- * 1; returns how many, at least one. */
-static int merge_dims(const tl_tensor_expr *e, uint64_t *dims, int64_t *strides) {
-  int n = 0;
-  for (int i = 0; i < e->rank; i++) {
-    uint64_t dim = (uint64_t)e->dims[i];
-    if (dim == 1)
-      continue;
-    uint64_t reach = (uint64_t)e->strides[i] * dim; /* modulo 2^64, as all of it */
-    if (n && (uint64_t)strides[n - 1] == reach) {
-      dims[n - 1] *= dim;
-      strides[n - 1] = e->strides[i];
-      continue;
-    }
-    dims[n] = dim;
-    strides[n++] = e->strides[i];
-  }
-  if (n == 0) {
-    dims[n] = 1;
-    strides[n++] = 0;
-  }
-  return n;
 }
 
 /* Walks the view's dims like an odometer, a run along the last one at a time. */

@@ -130,6 +130,42 @@ static void test_pieces(void) {
   eval_run_close(&r);
 }
 
+/* Weights of 40 channels with 75 numbers each, scaled and shifted by one number for each channel:
+ * pieces begin and end within the numbers of a channel. */
+static void test_repeated(void) {
+  eval_run r;
+  float numbers[3000];
+  for (int i = 0; i < 3000; i++)
+    numbers[i] = (float)i / 7.0f;
+  eval_run_open(&r, "graph @g() -> (%z) { const %z: f32[] = 1.0 }", false, NULL, NULL);
+  tl_module *m = r.m;
+  int64_t shape[] = {40, 75};
+  tl_type_id f32 = tl_type_tensor(m, TL_DTYPE_F32, 2, shape);
+  const tl_tensor *base = tl_tensor_get(m, tl_tensor_from_bytes(m, f32, numbers, sizeof numbers));
+  tl_tensor_expr view = {.kind = TL_TENSOR_EXPR_VIEW,
+                         .rank = 2,
+                         .start = 39,
+                         .n_sources = 1,
+                         .sources = &base,
+                         .dims = {40, 75},
+                         .strides = {-1, 0}};
+  const tl_tensor *pair[2] = {base, tl_tensor_get(m, tl_tensor_express(m, f32, &view))};
+  tl_tensor_expr scaled = {.kind = TL_TENSOR_EXPR_MUL, .n_sources = 2, .sources = pair};
+  tl_tensor_expr shifted = {.kind = TL_TENSOR_EXPR_ADD, .n_sources = 2, .sources = pair};
+  const tl_tensor *product = tl_tensor_get(m, tl_tensor_express(m, f32, &scaled));
+  const tl_tensor *sum = tl_tensor_get(m, tl_tensor_express(m, f32, &shifted));
+  float products[3000], sums[3000];
+  tl_tensor_read(product, 0, 3000, products);
+  tl_tensor_read(sum, 0, 3000, sums);
+  for (int i = 0; i < 3000; i++) {
+    CU_ASSERT_EQUAL(products[i], numbers[i] * numbers[39 - i / 75]);
+    CU_ASSERT_EQUAL(sums[i], numbers[i] + numbers[39 - i / 75]);
+  }
+  check_pieces(product, 3000, 4);
+  check_pieces(sum, 3000, 4);
+  eval_run_close(&r);
+}
+
 static void remember(void *user, const tl_diagnostic *d) { snprintf(user, 512, "%s", d->message); }
 
 static void refuse(const char *constant, const char *part) {
@@ -267,10 +303,14 @@ static void test_views_move_in(void) {
                true);
 }
 
-static const unit_test tests[] = {
-    {"values of each kind", test_values},      {"expressions in expressions", test_nested},
-    {"pieces of a tensor", test_pieces},       {"what is refused", test_refused},
-    {"equality and elements", test_equal},     {"nodes as expressions", test_express},
-    {"views move inward", test_views_move_in}, {NULL, NULL}};
+static const unit_test tests[] = {{"values of each kind", test_values},
+                                  {"expressions in expressions", test_nested},
+                                  {"pieces of a tensor", test_pieces},
+                                  {"one number for each channel", test_repeated},
+                                  {"what is refused", test_refused},
+                                  {"equality and elements", test_equal},
+                                  {"nodes as expressions", test_express},
+                                  {"views move inward", test_views_move_in},
+                                  {NULL, NULL}};
 
 const unit_suite unit_suite_tensor_expr = {"tensor_expr", tests};
