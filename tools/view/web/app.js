@@ -1,0 +1,624 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of the page, and what changes it. Parts of the page (bar, rail, stage, side, drawer) show
+// the state; they call methods here and are told by `update`.
+
+const FIRST_VISIBLE = 26; // items of the first view
+const MOST_VISIBLE = 6000;
+
+class App {
+  constructor(root, chunks) {
+    this.root = root;
+    this.chunks = chunks;
+    this.state = { pass: -1, mode: 'graph', step: 0, selection: [], reach: null, overlay: null,
+      follow: null, query: '', tab: 'details', drawer: null, changedOnly: false };
+    this.view = new View();
+    this.layout = new Layout();
+    this.unions = new Map();
+    this.searches = new Map();
+    this.overlays = new Map();
+    this.expandedBy = new Map(); // tree kind -> expanded groups; one set for all passes
+    this.looks = new Map();
+    this.times = {};
+    this.serial = 0;
+  }
+
+  async load() {
+    const index = await this.chunks.get('index');
+    this.chunks.know(index);
+    this.index = index;
+    this.model = await Model.load(this.chunks, '');
+    this.searches.set(this.model, new Search(this.model));
+    this.rules = [];
+    if (index.what === 'compare' && this.chunks.has('b-graph')) {
+      this.other = await Model.load(this.chunks, 'b-');
+      this.searches.set(this.other, new Search(this.other));
+      this.match = (await this.chunks.get('match')) || { same: [], changed: [] };
+      this.state.mode = 'overlay';
+    }
+    this.times.data = performance.now();
+  }
+
+  // ---- the graph that is shown ------------------------------------------------------------------
+
+  lastPass() {
+    return this.model.passCount() - 1;
+  }
+
+  comparing() {
+    return Boolean(this.other);
+  }
+
+  // Whether there is something before and after.
+  hasTwo() {
+    return this.comparing() || this.state.pass >= 0;
+  }
+
+  async union() {
+    const { pass, mode } = this.state, two = mode !== 'graph' && this.hasTwo();
+    const name = `${pass}${two ? '+' : ''}`;
+    if (!this.unions.has(name)) {
+      if (this.unions.size > 5) this.unions.delete(this.unions.keys().next().value);
+      this.unions.set(name, await this.makeUnion(two));
+    }
+    return this.unions.get(name);
+  }
+
+  async makeUnion(two) {
+    const { pass } = this.state, { model } = this;
+    if (this.comparing()) return this.compareUnion(two);
+    const after = { model, state: await model.state(pass) };
+    const before = two ? { model, state: await model.state(pass - 1) } : null;
+    return this.withTree(new Union(before, after, null, this.retyped(two ? pass : -1)));
+  }
+
+  // Nodes whose records or the types of whose results a pass changed.
+  retyped(pass) {
+    const delta = pass >= 0 ? this.model.deltas[pass] : null;
+    if (!delta) return pass >= 0 ? new Set() : null;
+    const touched = new Set(changedIds(this.model, delta));
+    const state = this.model.states.get(pass);
+    for (const [value] of delta.types)
+      if (state && state.producer[value] >= 0) touched.add(state.producer[value]);
+    return touched;
+  }
+
+  async compareUnion(two) {
+    const { model, other, match } = this, keys = new Map(), touched = new Set();
+    const a = { model, state: await model.state(-1) };
+    const b = { model: other, state: await other.state(-1) };
+    for (const [uidA, uidB, text] of [...match.same, ...match.changed]) {
+      keys.set(uidB + other.shift, uidA + model.shift);
+      if (text !== undefined) touched.add(uidA + model.shift);
+    }
+    for (let i = 0; i < other.shift; i++) this.matchEnd(i, keys);
+    const keyOf = (id) => keys.get(id) ?? model.idCount + id;
+    b.keyOf = keyOf;
+    this.keyOfOther = keyOf;
+    return this.withTree(two ? new Union(a, b, keyOf, touched) : new Union(null, b, keyOf, null));
+  }
+
+  matchEnd(i, keys) {
+    const { model, other } = this, isInput = i < other.inputs.length;
+    const place = isInput ? i : i - other.inputs.length;
+    if (isInput && place < model.inputs.length) keys.set(i, place);
+    if (!isInput && place < model.outputs.length) keys.set(i, model.inputs.length + place);
+  }
+
+  withTree(union) {
+    union.tree = new Tree(union);
+    return union;
+  }
+
+  expanded(tree) {
+    if (!this.open) this.open = tree.firstExpanded(FIRST_VISIBLE);
+    return this.open;
+  }
+
+  // Builds what is visible anew and lays it out. keep: an item's group or node that stays where it is
+  // on the screen.
+  async build(options = {}) {
+    const mine = ++this.serial, start = performance.now();
+    this.busy(true);
+    const u = await this.union();
+    if (mine !== this.serial) return;
+    const open = this.expanded(u.tree);
+    const scene = new Scene(u.tree, open, measureItem(u));
+    const made = performance.now();
+    await this.layout.run(scene);
+    if (mine !== this.serial) return;
+    const anchor = this.anchor(options.keep);
+    this.graph = u;
+    this.scene = scene;
+    this.invalidate();
+    this.restore(anchor, options);
+    Object.assign(this.times, { scene: made - start, layout: performance.now() - made,
+      items: scene.count });
+    this.busy(false);
+    this.update(options.quiet ? ['stage'] : ['stage', 'rail', 'side', 'bar', 'drawer']);
+  }
+
+  // Where something is on the screen, to be there again.
+  anchor(keep) {
+    const item = keep === undefined || !this.scene ? null : this.itemFor(keep);
+    return item && item.parent ? { keep, x: item.x * this.view.k + this.view.x,
+      y: item.y * this.view.k + this.view.y } : null;
+  }
+
+  restore(anchor, options) {
+    if (anchor) {
+      const item = this.itemFor(anchor.keep);
+      if (item) {
+        this.view.x = anchor.x - item.x * this.view.k;
+        this.view.y = anchor.y - item.y * this.view.k;
+      }
+    } else if (options.view) {
+      Object.assign(this.view, options.view);
+    } else if (options.fit || !this.fitted) {
+      this.fit();
+    }
+    if (options.show !== undefined) this.center(options.show, options.zoom);
+  }
+
+  fit() {
+    const { width, height } = this.stage.size();
+    if (!width) return;
+    this.fitted = true;
+    const root = this.scene.root;
+    this.view.fit(root, width, height);
+    // A long chain would be too small to read: begin at its top.
+    if (this.view.k < 0.35 && this.scene.count < 60) {
+      this.view.k = 0.6;
+      this.view.x = width / 2 - root.w * 0.3;
+      this.view.y = 50;
+    }
+  }
+
+  center(what, zoom) {
+    const item = this.itemFor(what), { width, height } = this.stage.size();
+    if (!item || !width) return;
+    const v = this.view, inSight = item.x * v.k + v.x > 60 && item.y * v.k + v.y > 60 &&
+      (item.x + item.w) * v.k + v.x < width - 60 && (item.y + item.h) * v.k + v.y < height - 90;
+    if (inSight && v.k > 0.45 && !zoom) return;
+    const room = Math.min(1, (width - 80) / item.w, (height - 80) / item.h);
+    v.k = Math.max(Math.min(v.k, 1.2), Math.min(room, zoom || 0.8));
+    v.x = width / 2 - (item.x + item.w / 2) * v.k;
+    v.y = height / 2 - (item.y + Math.min(item.h / 2, height / 2 / v.k - 60)) * v.k;
+  }
+
+  // ---- items, keys, groups ----------------------------------------------------------------------
+
+  // The visible item of a key (number) or a group's id (text).
+  itemFor(what) {
+    if (!this.scene) return null;
+    if (typeof what === 'number') {
+      const i = this.graph.indexOf.get(what);
+      return i === undefined ? null : this.scene.itemOf[i];
+    }
+    for (let g = this.graph.tree.groups.get(what); g; g = g.parent)
+      if (this.scene.byGroup.has(g.id)) return this.scene.byGroup.get(g.id);
+    return null;
+  }
+
+  whatOf(item) {
+    if (item.group && item.group.owner < 0) return item.group.id;
+    return this.graph.key[item.node];
+  }
+
+  indexes(what) {
+    if (typeof what === 'number') {
+      const i = this.graph.indexOf.get(what);
+      return i === undefined ? [] : [i];
+    }
+    const g = this.graph.tree.groups.get(what);
+    return g ? [...this.graph.tree.order.subarray(g.lo, g.hi)] : [];
+  }
+
+  selectedItems() {
+    return new Set(this.state.selection.map((w) => this.itemFor(w)).filter((i) => i && i.parent));
+  }
+
+  // ---- actions ----------------------------------------------------------------------------------
+
+  select(list, options = {}) {
+    this.state.selection = list;
+    if (!options.keepReach) this.state.reach = null;
+    if (list.length && options.tab !== false && this.state.tab === 'pass' && !options.fromPass)
+      this.state.tab = 'details';
+    this.invalidate();
+    this.update(['stage', 'side', 'drawer', 'rail']);
+    if (list.length) this.say(list.map((w) => this.nameOf(w)).slice(0, 3).join(', '));
+    if (this.state.follow !== null && list.length === 1 && typeof list[0] === 'number' &&
+        options.follow !== false) this.follow(list[0]);
+  }
+
+  nameOf(what) {
+    if (typeof what === 'string') {
+      const g = this.graph.tree.groups.get(what);
+      return g ? groupTitle(g, this.graph) : what;
+    }
+    const i = this.graph.indexOf.get(what);
+    return i === undefined ? this.absentName(what) : `${shown(this.graph.op(i), 60)} ` +
+      shown(this.graph.name(i), 120);
+  }
+
+  // Of a node that the present state does not have.
+  absentName(key) {
+    const r = this.model.records.id.lastIndexOf(key);
+    return r < 0 ? `#${key}` : shown(this.model.text(this.model.records.op[r]) + ' ' +
+      this.model.nodeName(r), 120);
+  }
+
+  // Expands what is around nodes, selects them and brings the first into sight.
+  async reveal(keys, options = {}) {
+    const open = this.open;
+    let present = keys.filter((key) => this.graph.indexOf.has(key));
+    if (!present.length && keys.length && await this.goWhere(keys[0]))
+      present = keys.filter((key) => this.graph.indexOf.has(key));
+    for (const key of present.slice(0, 200))
+      for (const g of this.graph.tree.around(this.graph.indexOf.get(key))) open.add(g.id);
+    this.state.selection = options.select || present;
+    if (!options.keepReach) this.state.reach = null;
+    await this.build({ show: present[0], zoom: options.zoom });
+    if (options.select === undefined && present.length) this.say(this.nameOf(present[0]));
+    return present.length;
+  }
+
+  // Goes to a pass after which a node exists.
+  async goWhere(key) {
+    const m = this.model;
+    for (let k = this.lastPass(); k >= -1; k--) {
+      const state = await m.state(k);
+      if (m.recordAt(key, state) < 0) continue;
+      this.state.pass = k;
+      this.state.mode = 'graph';
+      this.state.step = 0;
+      await this.build();
+      return true;
+    }
+    return false;
+  }
+
+  async toggle(item) {
+    const { group } = item;
+    if (!group || !group.parent) return;
+    const { open } = this;
+    if (open.has(group.id)) {
+      open.delete(group.id);
+      if (group.kind === 'page' || group.kind === 'repeat')
+        for (const id of [...open]) if (id.startsWith(group.id + '/')) open.delete(id);
+    } else {
+      if (this.scene.count + group.children.length > MOST_VISIBLE) {
+        this.note(t('tooMany', MOST_VISIBLE));
+        return;
+      }
+      open.add(group.id);
+    }
+    await this.build({ keep: group.id, quiet: true });
+    this.sayGroup(group, open.has(group.id));
+  }
+
+  sayGroup(group, isOpen) {
+    this.say(t(isOpen ? 'saidOpen' : 'saidClosed', groupTitle(group, this.graph)));
+  }
+
+  // Expands all, level by level, as long as there is room; or collapses to the first view.
+  async expandAll() {
+    const { tree } = this.graph, open = this.open;
+    let level = [tree.root], count = 1;
+    while (level.length) {
+      const next = [];
+      for (const g of level) {
+        if (count + g.children.length > MOST_VISIBLE) continue;
+        open.add(g.id);
+        count += g.children.length;
+        next.push(...g.children.filter((c) => typeof c === 'object'));
+      }
+      level = next;
+    }
+    await this.build({ fit: true, quiet: true });
+  }
+
+  async collapseAll() {
+    this.open = this.graph.tree.firstExpanded(FIRST_VISIBLE);
+    await this.build({ fit: true, quiet: true });
+  }
+
+  async setPass(k, options = {}) {
+    const pass = Math.max(-1, Math.min(k, this.lastPass()));
+    const { state } = this, keepView = this.fitted;
+    const first = this.firstInSight();
+    state.step = 0;
+    state.pass = pass;
+    if (options.mode) state.mode = options.mode;
+    else if (pass < 0) state.mode = 'graph';
+    else if (state.mode === 'graph' && this.index.passes[pass].changed && !options.quiet)
+      state.mode = 'overlay';
+    if (this.state.follow !== null && this.followed) this.selectFollowed();
+    else if (!options.keepTab && pass >= 0 && !state.selection.length) state.tab = 'pass';
+    await this.build({ keep: keepView ? first : undefined });
+    if (this.state.follow !== null && this.followed) await this.showFollowed();
+    this.say(pass < 0 ? t('asRead') : this.index.passes[pass].name);
+  }
+
+  // What stays in place when the graph changes: the selection, or what is in the middle.
+  firstInSight() {
+    if (!this.scene) return undefined;
+    const chosen = this.state.selection.find((w) => this.itemFor(w));
+    if (chosen !== undefined) return chosen;
+    const { width, height } = this.stage.size();
+    const [x, y] = this.view.toGraph(width / 2, height / 2);
+    let best = null, least = Infinity;
+    const visit = (item) => {
+      for (const inner of item.items) {
+        if (inner.open) visit(inner);
+        const d = Math.abs(inner.x + inner.w / 2 - x) + Math.abs(inner.y + inner.h / 2 - y);
+        if (!inner.open && d < least && inner.node >= 0) {
+          least = d;
+          best = inner;
+        }
+      }
+    };
+    visit(this.scene.root);
+    return best ? this.whatOf(best) : undefined;
+  }
+
+  async setMode(mode) {
+    if (mode !== 'graph' && !this.hasTwo()) {
+      await this.setPass(this.firstChanged(), { mode });
+      return;
+    }
+    this.state.mode = mode;
+    this.state.step = mode === 'graph' ? 0 : this.state.step;
+    const first = this.firstInSight();
+    await this.build({ keep: first });
+  }
+
+  firstChanged() {
+    const k = this.index.passes.findIndex((p) => p.changed);
+    return k < 0 ? this.lastPass() : k;
+  }
+
+  // ---- rewrites ---------------------------------------------------------------------------------
+
+  rewrites() {
+    const delta = this.state.pass >= 0 && !this.comparing() ? this.model.deltas[this.state.pass] :
+      null;
+    return delta ? delta.rewrites : [];
+  }
+
+  // Shows rewrite `step` of the pass (from 1): those before it are done, those behind it are not.
+  async setStep(step) {
+    const list = this.rewrites();
+    if (!list.length) return;
+    const to = Math.max(0, Math.min(step, list.length));
+    const modeWas = this.state.mode;
+    this.state.step = to;
+    if (modeWas === 'graph') this.state.mode = 'overlay';
+    this.state.tab = 'pass';
+    if (to === 0) {
+      this.state.selection = [];
+      await this.build();
+      return;
+    }
+    const w = list[to - 1];
+    if (modeWas === 'graph') await this.build({ quiet: true });
+    await this.reveal([...w.added, ...w.removed], { zoom: undefined });
+    this.say(t('rewriteSaid', to, list.length, this.model.text(w.rule)));
+  }
+
+  stepStatus(u) {
+    const { step } = this.state, list = this.rewrites();
+    if (!step || !list.length) return null;
+    const done = new Map();
+    list.forEach((w, i) => {
+      for (const id of w.removed) done.set(id, i + 1);
+      for (const id of w.added) if (!done.has(id)) done.set(id, i + 1);
+    });
+    return (i, status) => {
+      const at = done.get(u.key[i]);
+      if (at === undefined || status === CHANGED) return at === step ? status : SAME;
+      if (at > step) return status === ADDED ? HIDDEN : SAME;
+      if (at < step) return status === REMOVED ? HIDDEN : SAME;
+      return status;
+    };
+  }
+
+  // ---- upstream, downstream, paths --------------------------------------------------------------
+
+  setReach(kind) {
+    const { state } = this;
+    state.reach = state.reach === kind ? null : kind;
+    if (state.reach === 'path' || state.reach === 'between') {
+      if (state.selection.length < 2) {
+        state.reach = null;
+        this.note(t('pathNeedsTwo'));
+        return;
+      }
+    } else if (state.reach && !state.selection.length) {
+      state.reach = null;
+      this.note(t('selectFirst'));
+      return;
+    }
+    this.invalidate();
+    if (state.reach && !this.reached()) {
+      state.reach = null;
+      this.note(t('noPath'));
+      this.invalidate();
+    }
+    this.update(['stage', 'side']);
+  }
+
+  // {set, path, count}: the nodes that the present reach marks.
+  reached() {
+    const { reach: kind, selection } = this.state, u = this.graph;
+    if (!kind || !u) return null;
+    const starts = selection.flatMap((w) => this.indexes(w));
+    let set = null, path = null;
+    if (kind === 'up' || kind === 'down') set = reach(u, starts, kind === 'down');
+    else if (kind === 'both') {
+      const up = reach(u, starts, false);
+      set = reach(u, starts, true).map((x, i) => x | up[i]);
+    } else {
+      const a = this.indexes(selection[0])[0], b = this.indexes(selection[1])[0];
+      if (a === undefined || b === undefined) return null;
+      path = shortestPath(u, a, b);
+      if (!path) return null;
+      if (kind === 'path') {
+        set = new Uint8Array(u.n);
+        for (const i of path) set[i] = 1;
+      } else {
+        set = between(u, a, b);
+      }
+    }
+    return { set, path, count: set.reduce((s, x) => s + x, 0) };
+  }
+
+  // ---- follow -----------------------------------------------------------------------------------
+
+  async follow(key) {
+    if (this.comparing()) return;
+    this.state.follow = key;
+    this.followed = key === null ? null : await followNode(this.model, key);
+    this.update(['rail', 'side', 'bar']);
+  }
+
+  selectFollowed() {
+    const ids = followedAt(this.followed, this.state.pass);
+    const before = this.state.pass >= 0 ? followedAt(this.followed, this.state.pass - 1) : [];
+    this.state.selection = ids.length ? ids : before;
+  }
+
+  async showFollowed() {
+    const present = this.state.selection.filter((id) => this.graph.indexOf.has(id));
+    if (present.length) await this.reveal(present, { select: this.state.selection });
+  }
+
+  // ---- overlays ---------------------------------------------------------------------------------
+
+  overlayNames() {
+    return [...this.chunks.names].filter((n) => n.startsWith('overlay-'))
+      .map((n) => n.slice(8)).sort();
+  }
+
+  async setOverlay(name, options = {}) {
+    this.state.overlay = name || null;
+    if (name && !this.overlays.has(name)) {
+      const chunk = await this.model.get('overlay-' + name);
+      if (chunk) this.overlays.set(name, new Overlay(name, chunk, this.model));
+      else this.state.overlay = null;
+    }
+    if (name && !options.keepTab) this.state.tab = 'overlay';
+    this.invalidate();
+    const o = this.overlay();
+    if (o && !options.keepTab && this.fewOf(o)) {
+      this.state.pass = o.state < 0 ? this.lastPass() : o.state;
+      this.state.mode = 'graph';
+      await this.build();
+      return;
+    }
+    this.update(['stage', 'side', 'bar']);
+  }
+
+  overlay() {
+    return this.state.overlay ? this.overlays.get(this.state.overlay) || null : null;
+  }
+
+  // Whether the present state lacks what an overlay speaks of.
+  fewOf(overlay) {
+    if (this.comparing()) return false;
+    let there = 0;
+    for (const id of overlay.value.keys()) if (this.graph.indexOf.has(id)) there++;
+    return there * 10 < overlay.value.size * 9;
+  }
+
+  // ---- search -----------------------------------------------------------------------------------
+
+  search(text) {
+    this.state.query = text;
+    const start = performance.now();
+    this.found = text.trim() ? findNodes(this.graph, this.searches, text) : [];
+    this.times.search = performance.now() - start;
+    this.hits = new Set(this.found.slice(0, 5000).map((i) => this.scene.itemOf[i]));
+    this.invalidate();
+    this.update(['stage']);
+    return this.found;
+  }
+
+  // ---- looks ------------------------------------------------------------------------------------
+
+  invalidate() {
+    this.looks.clear();
+  }
+
+  look(side) {
+    if (!this.scene) return null;
+    if (!this.looks.has(side)) this.looks.set(side, this.makeLook(side));
+    const look = this.looks.get(side);
+    look.hover = this.hover;
+    return look;
+  }
+
+  makeLook(side) {
+    const { scene, palette, graph } = this, on = this.state.mode !== 'graph' && graph.a !== null;
+    const overlay = this.overlay(), step = side === 'both' ? this.stepStatus(graph) : null;
+    const statuses = new Statuses(graph.tree, side, on, step);
+    const look = { scene, palette, side, statuses, step: Boolean(step),
+      selected: this.selectedItems(), hits: this.state.query ? this.hitItems() : null,
+      lit: null, hot: null, marks: null, hover: null,
+      paint: overlay ? overlayPaint(overlay, graph, graph.tree, palette, this.model) : null };
+    this.light(look);
+    return look;
+  }
+
+  hitItems() {
+    if (this.hitsOf !== this.scene) {
+      this.found = this.state.query.trim() ? findNodes(this.graph, this.searches,
+        this.state.query) : [];
+      this.hitsOf = this.scene;
+    }
+    return new Set(this.found.slice(0, 5000).map((i) => this.scene.itemOf[i]));
+  }
+
+  // Which items are lit and which links are hot: of a reach, or around the selection.
+  light(look) {
+    const { scene, graph: u, palette } = this, reached = this.reached();
+    if (reached) {
+      look.lit = new Set();
+      for (let i = 0; i < u.n; i++) if (reached.set[i]) look.lit.add(scene.itemOf[i]);
+      look.hot = new Map();
+      const colour = { up: palette.up, down: palette.down }[this.state.reach] || palette.hot;
+      for (const e of edgesInside(u, reached.set))
+        for (const link of scene.linksOf(e)) look.hot.set(link, colour);
+      return;
+    }
+    if (!look.selected.size) return;
+    look.hot = new Map();
+    for (const i of this.state.selection.flatMap((w) => this.indexes(w)).slice(0, 400)) {
+      for (let e = u.inAt[i]; e < u.inAt[i + 1]; e++)
+        for (const link of scene.linksOf(u.inEdges[e])) look.hot.set(link, palette.up);
+      for (let e = u.outAt[i]; e < u.outAt[i + 1]; e++)
+        for (const link of scene.linksOf(u.outEdges[e])) look.hot.set(link, palette.down);
+    }
+  }
+
+  // ---- telling the parts ------------------------------------------------------------------------
+
+  update(parts) {
+    for (const part of parts) if (this[part]) this[part].update();
+    this.link.later();
+  }
+
+  busy(on) {
+    if (this.stage) this.stage.busy(on);
+  }
+
+  note(text) {
+    if (this.stage) this.stage.note(text);
+    this.say(text);
+  }
+
+  // For those who do not see the canvas.
+  say(text) {
+    if (this.live) this.live.textContent = text;
+  }
+}

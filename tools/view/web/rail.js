@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The passes in their order: what changed, how much, how long it took; and what became of the node
+// that one follows.
+
+class Rail {
+  constructor(app) {
+    this.app = app;
+    this.element = el('nav.rail');
+  }
+
+  render() {
+    const { app } = this;
+    this.element.setAttribute('aria-label', t('passes'));
+    this.list = el('div.passes');
+    const only = button(t('changedOnly'), () => {
+      app.state.changedOnly = !app.state.changedOnly;
+      this.update();
+    }, { class: 'soft' });
+    this.only = only;
+    replace(this.element, el('div.railhead', null, el('h2.grow', null, t('passes')), only),
+      this.list);
+    this.update();
+  }
+
+  update() {
+    const { app } = this, { passes } = app.index, rows = [];
+    this.only.setAttribute('aria-pressed', String(app.state.changedOnly));
+    const most = Math.max(1, ...passes.map((p) => p.nanoseconds));
+    rows.push(this.first());
+    let stage = null;
+    passes.forEach((p, k) => {
+      if (app.state.changedOnly && !p.changed && app.state.pass !== k) return;
+      if (p.stage && p.stage !== stage) rows.push(el('div.stagename', null, shown(p.stage, 60)));
+      stage = p.stage;
+      rows.push(this.row(p, k, most));
+    });
+    if (!passes.length) rows.push(el('div.empty', null, t('noPasses')));
+    const { scrollTop } = this.list, had = this.list.contains(document.activeElement);
+    replace(this.list, ...rows);
+    this.list.scrollTop = scrollTop;
+    const now = this.list.querySelector('[aria-current="true"]');
+    if (now) now.scrollIntoView({ block: 'nearest' });
+    if (had && now) now.focus();
+  }
+
+  first() {
+    const { app } = this;
+    return el('button.pass.changed', { type: 'button', 'data-pass': -1,
+      'aria-current': String(app.state.pass === -1), onclick: () => app.setPass(-1) },
+    el('span.mark'), el('span.name', null, t('asRead')), this.followMark(-1));
+  }
+
+  row(p, k, most) {
+    const { app } = this, delta = p.nodes_after - p.nodes_before;
+    const current = app.state.pass === k;
+    const width = `${Math.max(2, Math.round(100 * p.nanoseconds / most))}%`;
+    const about = current || p.changed ? el('span.more', null,
+      p.rewrites ? el('span', { title: t('rewrites') }, t('rewritesShort', p.rewrites)) : null,
+      delta ? el('span', { class: delta < 0 ? 'minus' : 'plus', title: t('nodeDelta') },
+        (delta < 0 ? '−' : '+') + Math.abs(delta)) : null,
+      el('span.bartrack', { 'aria-hidden': 'true' }, el('i', { style: { width } }))) : null;
+    return el('button.pass' + (p.changed ? '.changed' : ''), { type: 'button', 'data-pass': k,
+      'aria-current': String(current), title: shown(p.doc || '', 300),
+      onclick: () => app.setPass(k) },
+    el('span.mark', { role: 'img', 'aria-label': t(p.changed ? 'changedPass' : 'samePass') }),
+    el('span.name', null, shown(p.name, 80)),
+    this.followMark(k) || el('span.num', null, milliseconds(p.nanoseconds)), about);
+  }
+
+  // What became of the followed node.
+  followMark(k) {
+    const { followed } = this.app;
+    if (!followed) return null;
+    const what = k < 0 ? (followed.first.length ? 'kept' : 'none') : followed.rows[k].what;
+    if (what === 'none') return el('span.dim', null, '·');
+    const looks = { became: 'changed' }[what] || what;
+    return el('span.followed.' + looks, null, t('follow_' + what));
+  }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Searching nodes: words are parts of names or ops; op:, name:, dtype:, type:, attr:, scope:, in:,
+// out: and status: ask for one of them, -word excludes, "..." holds blanks together.
+
+const FIELDS = ['op', 'name', 'dtype', 'type', 'attr', 'scope', 'in', 'out', 'status', 'weight'];
+
+function parseQuery(text) {
+  const terms = [];
+  for (const [, minus, field, quoted, word] of
+    text.matchAll(/(-?)(?:(\w+):)?(?:"([^"]*)"|(\S+))/g)) {
+    let value = quoted ?? word, key = (field || '').toLowerCase();
+    if (field && !FIELDS.includes(key)) {
+      value = field + ':' + value;
+      key = '';
+    }
+    value = value.toLowerCase();
+    if (value) terms.push({ not: minus === '-', field: key, value });
+  }
+  return terms;
+}
+
+class Search {
+  constructor(model) {
+    this.model = model;
+    this.tables = new Map();
+  }
+
+  lower(sid) {
+    if (!this.lowered) this.lowered = new Array(this.model.strings.length);
+    return this.lowered[sid] ?? (this.lowered[sid] = this.model.text(sid).toLowerCase());
+  }
+
+  // Which texts of the table hold a word: asked once a text, however many nodes have it.
+  matcher(value, exact) {
+    const known = new Int8Array(this.model.strings.length);
+    return (sid) => {
+      if (known[sid] === 0) {
+        const text = this.lower(sid);
+        known[sid] = (exact ? text === value : text.includes(value)) ? 1 : -1;
+      }
+      return known[sid] === 1;
+    };
+  }
+
+  // Whether a record fits a term.
+  test({ field, value }, part) {
+    const { model } = this, rec = model.records, k = part.state.k;
+    const has = this.matcher(value), type = (v) => model.type(v, k).toLowerCase();
+    const exactOp = this.matcher(value, true);
+    const anyOp = field === 'op' && this.opExists(exactOp) ? exactOp : has;
+    const nameOf = (v) => has(model.valueName[v] || 0);
+    switch (field) {
+      case 'op': return (r) => anyOp(rec.op[r]);
+      case 'name': return (r) => has(rec.name[r]) || rec.outs[r].some(nameOf);
+      case 'scope': return (r) => has(rec.scope[r]);
+      case 'attr': return (r) => has(rec.attrs[r]);
+      case 'dtype': return (r) => rec.outs[r].some((v) => dtypeOf(type(v)) === value);
+      case 'type': return (r) => rec.outs[r].some((v) => type(v).includes(value));
+      case 'in': return (r) => rec.ins[r].some((v) => v >= 0 &&
+        (nameOf(v) || type(v).includes(value)));
+      case 'out': return (r) => rec.outs[r].some((v) => nameOf(v) || type(v).includes(value));
+      case 'weight': return (r) => rec.ins[r].some((v) => v >= 0 &&
+        model.valueKind[v] === 2 && nameOf(v));
+      default: return (r) => has(rec.op[r]) || has(rec.name[r]) || has(rec.scope[r]) ||
+        rec.outs[r].some(nameOf);
+    }
+  }
+
+  opExists(exact) {
+    if (!this.ops) this.ops = [...new Set(this.model.records.op)];
+    return this.ops.some(exact);
+  }
+}
+
+function dtypeOf(type) {
+  const end = type.indexOf('[');
+  return end < 0 ? type : type.slice(0, end);
+}
+
+const STATUS_NAMES = ['same', 'added', 'removed', 'changed'];
+
+// Indexes of the nodes of a union that fit all terms.
+function findNodes(union, searches, text) {
+  const terms = parseQuery(text);
+  if (!terms.length) return [];
+  const tests = new Map(), out = [];
+  for (const part of [union.a, union.b]) {
+    if (!part) continue;
+    const search = searches.get(part.model);
+    tests.set(part, terms.filter((x) => x.field !== 'status').map((term) => {
+      const test = search.test(term, part);
+      return term.not ? (r) => !test(r) : test;
+    }));
+  }
+  const wanted = terms.filter((x) => x.field === 'status');
+  for (let i = 0; i < union.n; i++) {
+    const [part, r] = union.best(i);
+    if (wanted.some((x) => (STATUS_NAMES[union.status[i]] === x.value) === x.not)) continue;
+    if (tests.get(part).every((test) => test(r))) out.push(i);
+  }
+  return out;
+}

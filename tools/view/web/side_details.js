@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+// Details of a selected node: what it takes and gives, attributes against defaults, weights, reasons,
+// the op's document and NPU form, its life; or of a group, of several nodes, of the model.
+
+const MOST_LISTED = 40;
+
+class Details {
+  constructor(app) {
+    this.app = app;
+    this.kept = new Map();
+  }
+
+  reset() {
+    this.shownFor = null;
+  }
+
+  // Chunks that details read come when they are first needed.
+  chunk(name, then) {
+    if (this.kept.has(name)) return this.kept.get(name);
+    this.kept.set(name, null);
+    this.app.model.get(name).then((value) => {
+      this.kept.set(name, value);
+      if (value && this.app.state.tab === 'details') then();
+    });
+    return null;
+  }
+
+  show(panel) {
+    const { app } = this, { selection } = app.state;
+    panel.className = 'panel';
+    const again = () => this.show(panel);
+    if (!selection.length) replace(panel, ...this.ofModel());
+    else if (selection.length > 1) replace(panel, ...this.ofMany(selection));
+    else if (typeof selection[0] === 'string') replace(panel, ...this.ofGroup(selection[0]));
+    else if (app.graph.indexOf.has(selection[0]))
+      replace(panel, ...this.ofNode(app.graph.indexOf.get(selection[0]), again));
+    else replace(panel, ...this.ofAbsent(selection[0]));
+  }
+
+  // ---- the model --------------------------------------------------------------------------------
+
+  ofModel() {
+    const { app } = this, { index, graph } = app, rows = [];
+    const put = (key, value) => rows.push(el('dt', null, t(key)), el('dd', null, value));
+    for (const m of index.models) {
+      put('file', shown(m.path, 300));
+      if (m.chip) put('chip', shown(m.chip, 60));
+      if (m.options && m.options.length) put('options', shown(m.options.join(' '), 600));
+      if (m.command) put('command', el('span.mono', null, shown(m.command, 600)));
+    }
+    const nodes = graph.n - app.model.shift;
+    put('nodesWord', String(Math.max(0, nodes)));
+    put('passesWord', String(index.passes.length));
+    put('tool', shown(index.tool || '', 80));
+    const ops = new Map();
+    for (let i = 0; i < graph.n; i++)
+      if (!graph.kind(i)) ops.set(graph.op(i), (ops.get(graph.op(i)) || 0) + 1);
+    const list = [...ops.entries()].sort((a, b) => b[1] - a[1]).slice(0, 24);
+    return [el('h1', null, t('model')), el('section', null, el('dl.kv', null, ...rows)),
+      section(t('opsWord'), ...list.map(([op, n]) => el('button.ref', { type: 'button',
+        onclick: () => app.searchFor(`op:"${op}"`) },
+      el('i.dot', { style: { background: app.palette.kinds[kindOfOp(op)] } }),
+      el('span.cut.grow', null, shown(op, 80)), el('span.mono', null, String(n))))),
+      el('p.dim', null, t('firstHint'))];
+  }
+
+  // ---- groups and several nodes -----------------------------------------------------------------
+
+  actions(...more) {
+    const { app } = this, { reach } = app.state;
+    const kind = (name) => button(t('reach_' + name), () => app.setReach(name),
+      { 'aria-pressed': String(reach === name), 'data-reach': name });
+    return el('div.actions', null, kind('up'), kind('down'), kind('both'),
+      app.state.selection.length === 2 ? [kind('path'), kind('between')] : null, ...more);
+  }
+
+  reachText() {
+    const reached = this.app.reached();
+    return reached ? el('div.callout.info', null, t('reached', reached.count)) : null;
+  }
+
+  ofGroup(id) {
+    const { app } = this, { tree } = app.graph, group = tree.groups.get(id);
+    if (!group) return [el('p.empty', null, t('groupGone'))];
+    const inner = [...tree.order.subarray(group.lo, group.hi)], ops = new Map();
+    for (const i of inner) ops.set(app.graph.op(i), (ops.get(app.graph.op(i)) || 0) + 1);
+    const list = [...ops.entries()].sort((a, b) => b[1] - a[1]).slice(0, MOST_LISTED);
+    const item = app.scene.byGroup.get(id);
+    const open = item ? button(t(item.open ? 'collapse' : 'expand'), () => app.toggle(item)) : null;
+    return [el('h1', null, groupTitle(group, app.graph)),
+      group.times ? el('div.callout.info', null, t('timesText', group.times)) : null,
+      el('div.path', null, t('nodes', group.count)), this.actions(open), this.reachText(),
+      this.changesIn(inner),
+      section(t('opsWord'), ...list.map(([op, n]) => el('div.ref', null, el('i.dot',
+        { style: { background: app.palette.kinds[kindOfOp(op)] } }),
+      el('span.cut.grow', null, shown(op, 80)), el('span.mono', null, String(n)))))];
+  }
+
+  changesIn(inner) {
+    const { app } = this;
+    if (!app.graph.a || app.state.mode === 'graph') return null;
+    const touched = inner.filter((i) => app.graph.status[i] !== SAME);
+    if (!touched.length) return null;
+    return section(t('changes'), ...touched.slice(0, MOST_LISTED).map((i) =>
+      nodeButton(app, app.graph.key[i], null, t(STATUS_NAMES[app.graph.status[i]] + 'Short'))));
+  }
+
+  ofMany(selection) {
+    const { app } = this;
+    return [el('h1', null, t('selected', selection.length)), this.actions(), this.reachText(),
+      this.pathList(),
+      section(t('selection'), ...selection.slice(0, MOST_LISTED).map((what) =>
+        typeof what === 'number' ? nodeButton(app, what) :
+          el('button.ref', { type: 'button', onclick: () => app.select([what]) },
+            app.nameOf(what))))];
+  }
+
+  pathList() {
+    const reached = this.app.reached();
+    if (!reached || !reached.path) return null;
+    return section(t('pathOf', reached.path.length), ...reached.path.slice(0, 200).map((i) =>
+      nodeButton(this.app, this.app.graph.key[i], null, shown(this.app.graph.firstType(i), 30))));
+  }
+
+  ofAbsent(key) {
+    const { app } = this;
+    return [el('h1', null, app.absentName(key)), el('div.callout', null, t('notHere')),
+      el('div.actions', null, button(t('goWhere'), () => app.reveal([key])),
+        button(t('follow'), () => app.follow(key)))];
+  }
+
+  // ---- one node ---------------------------------------------------------------------------------
+
+  ofNode(i, again) {
+    const { app } = this, u = app.graph, [part, r] = u.best(i), { model, state } = part;
+    const rec = model.records, key = u.key[i], op = model.text(rec.op[r]);
+    const ops = this.chunk('ops', again), about = ops && Object.hasOwn(ops, op) ? ops[op] : null;
+    const following = app.state.follow !== null && app.followed;
+    return [
+      el('h1', null, el('i.dot', { style: { background: app.palette.kinds[kindOfOp(op)],
+        marginRight: '8px', width: '11px', height: '11px' } }), shown(op, 120)),
+      el('div.path', { 'data-name': '1' }, shown(model.nodeName(r), 600)),
+      rec.scope[r] ? el('div.path', null, shown(model.text(rec.scope[r]), 300)) : null,
+      this.statusOf(i),
+      this.actions(
+        rec.kind[r] || app.comparing() ? null : button(t(following ? 'unfollow' : 'follow'),
+          () => app.follow(following ? null : key), { 'aria-pressed': String(Boolean(following)),
+            'data-follow': '1' }),
+        button(t('copyTir'), () => app.copy(tirOf(model, r, state.k))),
+        button(t('copyLink'), () => app.copy(location.href))),
+      this.reachText(), this.lifeOf(key, again),
+      this.reasons(part, r, again),
+      this.operands(part, r), this.results(part, r), this.attributes(u, i, part, r, about),
+      this.weights(part, r, again), this.overlayValues(model.records.id[r]),
+      about ? this.document(about) : null];
+  }
+
+  statusOf(i) {
+    const { app } = this, u = app.graph;
+    if (!u.a || app.state.mode === 'graph' || u.status[i] === SAME) return null;
+    const w = app.rewrites().find((x) => x.added.includes(u.key[i]) ||
+      x.removed.includes(u.key[i]));
+    const name = STATUS_NAMES[u.status[i]];
+    const text = app.comparing() ? t(name + 'Compare') : t(name + 'By',
+      app.index.passes[app.state.pass].name);
+    return el('div.callout' + (u.status[i] === ADDED ? '.good' : ''), { 'data-status': name }, text,
+      w ? el('div', null, button(`${t('rewrite')} ${w.number}: ${shown(app.model.text(w.rule), 80)}`,
+        () => app.setStep(app.rewrites().indexOf(w) + 1), { class: 'soft' })) : null,
+      this.differences(i));
+  }
+
+  // What another record of the same node has else.
+  differences(i) {
+    const u = this.app.graph;
+    if (u.recordA[i] < 0 || u.recordB[i] < 0) return null;
+    const a = tirOf(u.a.model, u.recordA[i], u.a.state.k);
+    const b = tirOf(u.b.model, u.recordB[i], u.b.state.k);
+    if (a === b) return null;
+    return el('pre', null, el('span.minus', null, '− ' + shown(a, 2000)), '\n',
+      el('span.plus', null, '+ ' + shown(b, 2000)));
+  }
+
+  operands(part, r) {
+    const { app } = this, { model, state } = part, rows = [];
+    for (const v of model.records.ins[r].slice(0, 200)) {
+      if (v < 0) {
+        rows.push(el('div.ref.dim', null, t('absent')));
+        continue;
+      }
+      const from = state.producer[v];
+      const type = shown(model.type(v, state.k), 80);
+      if (from >= 0) {
+        rows.push(nodeButton(app, this.keyOf(part, from), this.valueText(model, v), type));
+      } else {
+        rows.push(el('div.ref', null, el('span.cut.grow', null, this.valueText(model, v),
+          el('span.dim', null, ' ' + t('constant'))), el('span.mono.cut', null, type)));
+      }
+    }
+    return rows.length ? section(t('operands', rows.length), ...rows) : null;
+  }
+
+  keyOf(part, id) {
+    return part.keyOf ? part.keyOf(id) : id;
+  }
+
+  valueText(model, v) {
+    return '%' + (shown(model.text(model.valueName[v] || 0), 120) || v);
+  }
+
+  results(part, r) {
+    const { app } = this, { model, state } = part, rows = [];
+    for (const v of model.records.outs[r].slice(0, 60)) {
+      rows.push(el('div.ref', null, el('span.cut.grow', null, this.valueText(model, v)),
+        el('span.mono.cut', null, shown(model.type(v, state.k), 80))));
+      const users = model.users(v, state);
+      for (const id of users.slice(0, 30)) rows.push(nodeButton(app, this.keyOf(part, id), '→ ' +
+        app.nameOf(this.keyOf(part, id))));
+      if (users.length > 30) rows.push(el('div.dim', null, t('andMore', users.length - 30)));
+    }
+    return rows.length ? section(t('results'), ...rows) : null;
+  }
+
+  // Attributes, and with the op's document those that have their default, in grey.
+  attributes(u, i, part, r, about) {
+    const own = parseAttrs(part.model.text(part.model.records.attrs[r]));
+    const defaults = about && about.defaults || {}, rows = [];
+    const other = u.recordA[i] >= 0 && u.recordB[i] >= 0 && u.recordA[i] !== u.recordB[i] ?
+      new Map(parseAttrs(u.a.model.text(u.a.model.records.attrs[u.recordA[i]]))) : null;
+    for (const [name, value] of own) {
+      const same = Object.hasOwn(defaults, name) && String(defaults[name]) === value;
+      const was = other && other.get(name);
+      rows.push(el('dt', null, shown(name, 80)), el('dd.mono' + (same ? '.default' : ''), null,
+        shown(value, 1000), same ? ' ' + t('isDefault') : Object.hasOwn(defaults, name) ?
+          el('span.default', null, ` (${t('default')} ${shown(String(defaults[name]), 60)})`) : null,
+        was !== undefined && was !== null && was !== value && other ?
+          el('div.minus', null, '− ' + shown(was, 300)) : null));
+    }
+    const has = new Set(own.map(([name]) => name));
+    for (const [name, value] of Object.entries(defaults)) if (!has.has(name))
+      rows.push(el('dt', null, shown(name, 80)), el('dd.mono.default', null,
+        `${shown(String(value), 200)} ${t('isDefault')}`));
+    return rows.length ? section(t('attributes'), el('dl.kv', null, ...rows)) : null;
+  }
+
+  // ---- weights ----------------------------------------------------------------------------------
+
+  weights(part, r, again) {
+    const { model } = part;
+    const values = model.records.ins[r].filter((v) => v >= 0 && model.valueWeight[v] >= 0);
+    if (!values.length || !model.has('weights')) return null;
+    const all = part.model === this.app.model ? this.chunk('weights', again) : null;
+    if (!all) return null;
+    return section(t('weights'), ...values.slice(0, 6).map((v) =>
+      this.weight(all[model.valueWeight[v]])));
+  }
+
+  weight(w) {
+    if (!w) return null;
+    const { app } = this, rows = [], put = (key, value) =>
+      rows.push(el('dt', null, t(key)), el('dd.mono', null, value));
+    put('shape', `${w.dtype}[${(w.shape || []).join(',')}]`);
+    put('size', quantity(w.bytes, 'B'));
+    if (Number.isFinite(w.min)) put('rangeWord', `${number(w.min)} … ${number(w.max)}, ` +
+      `${t('meanWord')} ${number(w.mean)}`);
+    if (w.first && w.first.length) put('firstValues', w.first.map(number).join(', ') + ', …');
+    if (w.file) put('file', shown(w.file, 200));
+    if (w.hash) put('hash', shown(w.hash, 80));
+    return el('div', null, el('div.cut', null, shown(app.model.text(w.name), 200) || t('noName')),
+      w.histogram && w.histogram.length ? this.histogram(w) : null, el('dl.kv', null, ...rows));
+  }
+
+  histogram(w) {
+    const canvas = el('canvas.hist', { width: 600, height: 128, role: 'img',
+      'aria-label': t('histogram', number(w.min), number(w.max)) });
+    const c = canvas.getContext('2d'), most = Math.max(...w.histogram, 1);
+    c.fillStyle = this.app.palette.accent;
+    w.histogram.forEach((n, i) => {
+      const h = n ? Math.max(2, 124 * n / most) : 0, step = 600 / w.histogram.length;
+      c.fillRect(i * step + 1, 126 - h, step - 2, h);
+    });
+    c.fillStyle = this.app.palette.line;
+    c.fillRect(0, 126, 600, 2);
+    return canvas;
+  }
+
+  // ---- reasons, documents, life -----------------------------------------------------------------
+
+  reasons(part, r, again) {
+    const chunk = this.chunk('decisions', again);
+    if (!chunk || part.model !== this.app.model) return null;
+    const { model } = part, uid = model.records.id[r] - model.shift, out = [];
+    for (const d of chunk.decisions || []) {
+      if (!d.nodes.includes(uid) || out.length > 20) continue;
+      out.push(el('div.callout' + (d.effect === 'missed' || d.effect === 'near-miss' ? '' : '.good'),
+        { 'data-decision': '1' },
+        el('b', null, `${shown(model.text(d.rule), 80)} · ${shown(String(d.pass), 60)}`),
+        el('div', null, shown(model.text(d.reason), 400)),
+        d.text ? el('div.dim', null, shown(model.text(d.text), 800)) : null));
+    }
+    for (const c of chunk.casts || []) if (c.uid === uid) out.push(el('div.callout.info',
+      { 'data-cast': '1' }, el('b', null, shown(model.text(c.reason), 120)),
+      el('div', null, shown(model.text(c.text), 800))));
+    return out.length ? section(t('reasonsWord'), ...out) : null;
+  }
+
+  overlayValues(id) {
+    const rows = [];
+    for (const o of this.app.overlays.values()) {
+      const v = o.value.get(id);
+      if (v === undefined) continue;
+      rows.push(el('dt', null, o.title), el('dd', null, shown(o.text(v), 200),
+        o.note.has(id) ? el('span.dim', null, ' ' + shown(o.note.get(id), 400)) : null));
+    }
+    return rows.length ? section(t('values'), el('dl.kv', null, ...rows)) : null;
+  }
+
+  document(about) {
+    const parts = [], rows = [];
+    if (about.doc) parts.push(el('div', null, shown(about.doc, 3000)));
+    const put = (key, value) => rows.push(el('dt', null, t(key)), el('dd', null, value));
+    if (about.onnx) put('onnx', shown(flatText(about.onnx), 600));
+    if (about.npu) {
+      put('npuForm', el('span.mono', null, shown(flatText(about.npu.op ?? ''), 200)));
+      if (about.npu.candidates) put('candidates', shown(flatText(about.npu.candidates), 1000));
+      if (about.npu.why) put('whyThis', shown(flatText(about.npu.why), 1000));
+    }
+    return section(t('opDocument'), ...parts, rows.length ? el('dl.kv', null, ...rows) : null);
+  }
+
+  lifeOf(key, again) {
+    const { app } = this, lives = this.chunk('lives', again), rows = [];
+    const uid = key - app.model.shift;
+    for (const life of lives || []) if (life.uid === uid)
+      rows.push(el('div.callout.info', null, shown(app.model.text(life.text), 2000)));
+    if (app.followed && app.state.follow !== null) rows.push(...this.followRows());
+    return rows.length ? section(t('life'), ...rows) : null;
+  }
+
+  followRows() {
+    const { app } = this, { followed } = app, out = [];
+    followed.rows.forEach((row, k) => {
+      if (!row || row.what === 'none' || row.what === 'kept') return;
+      const rules = row.rewrites.slice(0, 3).map((w) => shown(app.model.text(w.rule), 80));
+      out.push(el('button.ref', { type: 'button', 'data-life': k, onclick: () => app.setPass(k) },
+        el('span.followed.' + ({ became: 'changed' }[row.what] || row.what), null,
+          t('follow_' + row.what)),
+        el('span.cut.grow', null, shown(app.index.passes[k].name, 80)),
+        el('span.dim.cut', null, rules.join(', '))));
+    });
+    if (!out.length) out.push(el('div.dim', null, t('neverTouched')));
+    return out;
+  }
+}
+
+function number(x) {
+  if (!Number.isFinite(x)) return String(x);
+  return Math.abs(x) >= 1e5 || x !== 0 && Math.abs(x) < 1e-4 ? x.toExponential(3) :
+    String(Math.round(x * 1e4) / 1e4);
+}
+
+// Objects and lists of a document as one line.
+function flatText(x) {
+  if (Array.isArray(x)) return x.map(flatText).join(', ');
+  if (x && typeof x === 'object')
+    return Object.entries(x).map(([k, v]) => `${k}: ${flatText(v)}`).join('; ');
+  return String(x);
+}
