@@ -30,7 +30,7 @@ class Graph:
         self.s = Strings()
         self.nodes, self.values, self.control = [], [], []
         self.inputs, self.outputs, self.weights = [], [], []
-        self.next_uid, self.passes, self.rules = 0, [], []
+        self.next_uid, self.passes, self.rules = 1, [], []
         self.began = None  # values as the passes began
 
     def value(self, name, type_, kind=0, weight=-1):
@@ -100,7 +100,7 @@ class Graph:
 
     def run(self, name, stage, doc, edits=(), types=(), changed=(), milliseconds=1.0):
         """A pass of edits (rule, removed nodes, added nodes, why); types: (value, type)."""
-        before = len(self.nodes)
+        count = len(self.nodes)
         gone, added, rewrites = set(), [], []
         number = sum(len(p['delta']['rewrites']) for p in self.passes if p['delta'])
         for rule, removed, new, why in edits:
@@ -117,12 +117,15 @@ class Graph:
             changed=self.columns(list(changed)), rewrites=rewrites, order=None,
             values=dict(self.value_columns(self.known), **{'from': self.known}),
             value_types=[[v, self.s(t)] for v, t in types])
-        delta['added']['control'] = delta['changed']['control'] = []
+        delta['added'].pop('control')
+        delta['changed'].pop('control')
+        before_it = {n.uid: p.uid if p else 0 for p, n in zip([None] + self.nodes, self.nodes)}
+        delta['added']['after'] = [before_it[uid] for uid in delta['added']['uid']]
         self.known = len(self.values)
         touched = bool(gone or fresh or changed or types)
         self.passes.append(dict(
             name=name, stage=stage, doc=doc, nanoseconds=int(milliseconds * 1e6),
-            rewrites=len(rewrites), nodes_before=before - len(fresh), nodes_after=len(self.nodes),
+            rewrites=len(rewrites), nodes_before=count - len(fresh), nodes_after=len(self.nodes),
             changed=touched, delta=delta if touched else None))
 
     known = 0

@@ -356,8 +356,9 @@ def compare():
     a, b = side('Relu'), side('Tanh')
     chunks = a.chunks()
     chunks.update({'b-' + name: chunk for name, chunk in b.chunks().items()})
-    same = [[i, i] for i in range(12) if i != 7]
-    chunks['match'] = dict(same=same, changed=[[7, 7, 'op: Relu, Tanh']], added=[], removed=[12])
+    same = [[i, i] for i in range(1, 13) if i != 8]
+    chunks['match'] = dict(same=same, changed=[[8, 8, 'op: Relu, Tanh']], added=[], removed=[13])
+    chunks['match-final'] = chunks['match']
     chunks['index']['what'] = 'compare'
     chunks['index']['models'].append(dict(path='other.onnx', chip='Ascend910B', options=[],
                                           command='tailor view other.onnx'))

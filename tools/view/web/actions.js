@@ -80,7 +80,7 @@ const Actions = {
   nextPass(step) {
     const { passes } = this.index;
     let k = this.state.pass + step;
-    while (k >= 0 && k < passes.length && !passes[k].changed) k += step;
+    while (k >= 0 && k < passes.length && !this.changedBy(k)) k += step;
     return k >= passes.length ? this.state.pass : k;
   },
 

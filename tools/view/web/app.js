@@ -2,7 +2,7 @@
 // The state of the page, and what changes it. Parts of the page (bar, rail, stage, side, drawer) show
 // the state; they call methods here and are told by `update`.
 
-const FIRST_VISIBLE = 26; // items of the first view
+const FIRST_VISIBLE = 17; // items of the first view
 const MOST_VISIBLE = 6000;
 
 class App {
@@ -25,15 +25,15 @@ class App {
   async load() {
     const index = await this.chunks.get('index');
     this.chunks.know(index);
-    this.index = index;
     this.model = await Model.load(this.chunks, '');
+    this.index = this.model.index;
     this.searches.set(this.model, new Search(this.model));
     this.rules = [];
     if (index.what === 'compare' && this.chunks.has('b-graph')) {
       this.other = await Model.load(this.chunks, 'b-');
       this.searches.set(this.other, new Search(this.other));
-      this.match = (await this.chunks.get('match')) || { same: [], changed: [] };
       this.state.mode = 'overlay';
+      this.state.pass = this.chunks.has('match-final') ? this.lastPass() : -1;
     }
     this.times.data = performance.now();
   }
@@ -42,6 +42,12 @@ class App {
 
   lastPass() {
     return this.model.passCount() - 1;
+  }
+
+  // Whether a pass says of itself that it changed something.
+  changedBy(k) {
+    const p = this.index.passes[k];
+    return Boolean(p && (p.changed ?? p.chunk));
   }
 
   comparing() {
@@ -83,9 +89,13 @@ class App {
   }
 
   async compareUnion(two) {
-    const { model, other, match } = this, keys = new Map(), touched = new Set();
-    const a = { model, state: await model.state(-1) };
-    const b = { model: other, state: await other.state(-1) };
+    const { model, other } = this, keys = new Map(), touched = new Set();
+    const read = this.state.pass < 0;
+    const match = (await this.chunks.get(read ? 'match' : 'match-final')) ||
+      { same: [], changed: [] };
+    const a = { model, state: await model.state(read ? -1 : model.passCount() - 1) };
+    const b = { model: other, state: await other.state(read ? -1 : other.passCount() - 1) };
+    this.match = match;
     for (const [uidA, uidB, text] of [...match.same, ...match.changed]) {
       keys.set(uidB + other.shift, uidA + model.shift);
       if (text !== undefined) touched.add(uidA + model.shift);
@@ -93,7 +103,6 @@ class App {
     for (let i = 0; i < other.shift; i++) this.matchEnd(i, keys);
     const keyOf = (id) => keys.get(id) ?? model.idCount + id;
     b.keyOf = keyOf;
-    this.keyOfOther = keyOf;
     return this.withTree(two ? new Union(a, b, keyOf, touched) : new Union(null, b, keyOf, null));
   }
 
@@ -173,16 +182,31 @@ class App {
     }
   }
 
+  // Brings something, or all of a list, into sight.
   center(what, zoom) {
-    const item = this.itemFor(what), { width, height } = this.stage.size();
-    if (!item || !width) return;
-    const v = this.view, inSight = item.x * v.k + v.x > 60 && item.y * v.k + v.y > 60 &&
-      (item.x + item.w) * v.k + v.x < width - 60 && (item.y + item.h) * v.k + v.y < height - 90;
+    const box = this.boxOf(Array.isArray(what) ? what : [what]);
+    const { width, height } = this.stage.size();
+    if (!box || !width) return;
+    const v = this.view, inSight = box.x * v.k + v.x > 40 && box.y * v.k + v.y > 50 &&
+      (box.x + box.w) * v.k + v.x < width - 40 && (box.y + box.h) * v.k + v.y < height - 60;
     if (inSight && v.k > 0.45 && !zoom) return;
-    const room = Math.min(1, (width - 80) / item.w, (height - 80) / item.h);
-    v.k = Math.max(Math.min(v.k, 1.2), Math.min(room, zoom || 0.8));
-    v.x = width / 2 - (item.x + item.w / 2) * v.k;
-    v.y = height / 2 - (item.y + Math.min(item.h / 2, height / 2 / v.k - 60)) * v.k;
+    const room = Math.min(1, (width - 80) / box.w, (height - 130) / box.h);
+    v.k = Math.max(0.3, Math.min(room, Math.max(Math.min(v.k, 1.2), zoom || 0.8)));
+    v.x = width / 2 - (box.x + box.w / 2) * v.k;
+    v.y = Math.max(height / 2 - (box.y + box.h / 2) * v.k, 60 - box.y * v.k);
+    if (box.h * v.k > height) v.y = 60 - box.y * v.k;
+  }
+
+  boxOf(list) {
+    let left = Infinity, right = -Infinity, top = Infinity, bottom = -Infinity;
+    for (const item of list.slice(0, 400).map((what) => this.itemFor(what))) {
+      if (!item) continue;
+      left = Math.min(left, item.x);
+      right = Math.max(right, item.x + item.w);
+      top = Math.min(top, item.y);
+      bottom = Math.max(bottom, item.y + (item.open ? 40 : item.h));
+    }
+    return left > right ? null : { x: left, y: top, w: right - left, h: bottom - top };
   }
 
   // ---- items, keys, groups ----------------------------------------------------------------------
@@ -243,6 +267,8 @@ class App {
 
   // Of a node that the present state does not have.
   absentName(key) {
+    const passing = this.model.passing.get(key);
+    if (passing) return shown(`${this.model.text(passing.op)} ${this.model.text(passing.name)}`, 120);
     const r = this.model.records.id.lastIndexOf(key);
     return r < 0 ? `#${key}` : shown(this.model.text(this.model.records.op[r]) + ' ' +
       this.model.nodeName(r), 120);
@@ -258,7 +284,7 @@ class App {
       for (const g of this.graph.tree.around(this.graph.indexOf.get(key))) open.add(g.id);
     this.state.selection = options.select || present;
     if (!options.keepReach) this.state.reach = null;
-    await this.build({ show: present[0], zoom: options.zoom });
+    await this.build({ show: present.slice(0, options.all ? 100 : 20), zoom: options.zoom });
     if (options.select === undefined && present.length) this.say(this.nameOf(present[0]));
     return present.length;
   }
@@ -331,7 +357,7 @@ class App {
     state.pass = pass;
     if (options.mode) state.mode = options.mode;
     else if (pass < 0) state.mode = 'graph';
-    else if (state.mode === 'graph' && this.index.passes[pass].changed && !options.quiet)
+    else if (state.mode === 'graph' && this.changedBy(pass) && !options.quiet)
       state.mode = 'overlay';
     if (this.state.follow !== null && this.followed) this.selectFollowed();
     else if (!options.keepTab && pass >= 0 && !state.selection.length) state.tab = 'pass';
@@ -367,14 +393,16 @@ class App {
       await this.setPass(this.firstChanged(), { mode });
       return;
     }
+    const first = this.firstInSight(), { width } = this.stage.size();
     this.state.mode = mode;
     this.state.step = mode === 'graph' ? 0 : this.state.step;
-    const first = this.firstInSight();
+    this.stage.arrange();
+    this.view.x += (this.stage.size().width - width) / 2; // what is in the middle stays there
     await this.build({ keep: first });
   }
 
   firstChanged() {
-    const k = this.index.passes.findIndex((p) => p.changed);
+    const k = this.index.passes.findIndex((_, i) => this.changedBy(i));
     return k < 0 ? this.lastPass() : k;
   }
 

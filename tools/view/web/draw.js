@@ -253,7 +253,8 @@ class Painter {
       this.block(item, status, paint);
     } else {
       const bg = status === SAME ? p.card : [p.card, p.addedbg, p.removedbg, p.changedbg][status];
-      const fill = paint && paint.fill || bg;
+      const plain = status === SAME && !item.group && look.scene.union.kind(item.node);
+      const fill = paint && paint.fill || (plain ? p.group0 : bg);
       if (item.group && item.group.times && this.k > 0.4) this.stack(item, fill);
       c.fillStyle = fill;
       c.strokeStyle = status === SAME ? p.cardline : this.ink(status);
@@ -308,18 +309,20 @@ class Painter {
       this.chevron(item.x + 14, item.y + 19, false);
       x += 12;
       room -= 14 + (times ? 38 : 0);
+    } else if (this.look.scene.union.kind(item.node)) {
+      x += 2;
     } else {
       c.fillStyle = p.kinds[this.kind(item)];
       this.round(item.x + 5, item.y + 7, 3.5, item.h - 14, 1.7);
       c.fill();
     }
-    if (this.k < 0.42 && !item.group) return;
+    if (this.k < 0.36 && !item.group) return;
     const y = item.y + (item.h < 40 ? 15 : item.group ? 24 : 18);
     c.fillStyle = ink;
     c.font = BOLD;
     c.fillText(cut(title, BOLD, room), x, y);
     if (times) this.badge(`× ${times}`, item.x + item.w - 46, item.y + 9, p.accent);
-    if (this.k < 0.55) return;
+    if (this.k < 0.46) return;
     c.fillStyle = soft;
     c.font = PLAIN;
     const line = paint && paint.text ? paint.text : under;

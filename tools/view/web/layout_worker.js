@@ -11,32 +11,30 @@ function layoutWorker(dagre) {
 
   // ---- a layout in layers of our own, for what is large -----------------------------------------
 
+  // The layer of each node: below all that leads to it; what nothing leads to stands right above its
+  // first user, ports stand first and last.
   function ranksOf(n, edges, ins, outs) {
     const next = Array.from({ length: n }, () => []), degree = new Int32Array(n);
     for (const [a, b] of edges) {
       next[a].push(b);
       degree[b]++;
     }
+    const entered = Uint8Array.from(degree, (d) => d > 0 ? 1 : 0);
     const rank = new Int32Array(n), order = [], items = n - ins - outs;
     for (let i = 0; i < n; i++) {
       if (!degree[i]) order.push(i);
       if (ins && i < items) rank[i] = 1;
     }
     for (let at = 0; at < order.length; at++) {
-      const a = order[at];
-      for (const b of next[a]) {
-        rank[b] = Math.max(rank[b], rank[a] + 1);
+      for (const b of next[order[at]]) {
+        rank[b] = Math.max(rank[b], rank[order[at]] + 1);
         if (!--degree[b]) order.push(b);
       }
     }
-    // What nothing leads to stands right above its first user.
     for (let at = order.length - 1; at >= 0; at--) {
       const a = order[at];
-      if (a >= items || !next[a].length || edges.some === undefined) continue;
-      if (!incoming(a)) rank[a] = Math.min(...next[a].map((b) => rank[b])) - 1;
-    }
-    function incoming(a) {
-      return hasIn[a];
+      if (a < items && next[a].length && !entered[a])
+        rank[a] = next[a].reduce((least, b) => Math.min(least, rank[b]), Infinity) - 1;
     }
     let most = 0;
     for (let i = 0; i < items + ins; i++) most = Math.max(most, rank[i]);
@@ -44,14 +42,10 @@ function layoutWorker(dagre) {
     return rank;
   }
 
-  let hasIn = null;
-
   function layered(sizes, edgeList, ins, outs) {
-    const n = sizes.length;
-    hasIn = new Uint8Array(n);
-    for (const [, b] of edgeList) hasIn[b] = 1;
-    const rank = ranksOf(n, edgeList, ins, outs);
-    const nodes = sizes.map(([w, h], i) => ({ w, h, rank: rank[i], up: [], down: [], x: 0, real: true }));
+    const rank = ranksOf(sizes.length, edgeList, ins, outs);
+    const nodes = sizes.map(([w, h], i) => ({ w, h, rank: rank[i], up: [], down: [], x: 0,
+      real: true }));
     const chains = edgeList.map(([a, b]) => chain(nodes, a, b));
     let layers = [];
     nodes.forEach((node) => {
@@ -62,7 +56,7 @@ function layoutWorker(dagre) {
     coordinates(layers);
     let y = 0;
     for (const layer of layers) {
-      const high = Math.max(...layer.map((node) => node.h));
+      const high = layer.reduce((most, node) => Math.max(most, node.h), 0);
       for (const node of layer) node.y = y + high / 2;
       y += high + RANK_GAP;
     }
@@ -177,6 +171,30 @@ function layoutWorker(dagre) {
     return { nodes, points };
   }
 
+  // What stands in one layer begins at one height, and edges go straight down beside what is higher,
+  // so that none crosses a box.
+  function aligned(sizes, edgeList, { nodes, points }) {
+    const layers = new Map();
+    sizes.forEach(([, h], i) => {
+      const key = Math.round(nodes[i].y), layer = layers.get(key) || { top: Infinity, bottom: 0 };
+      layer.top = Math.min(layer.top, nodes[i].y - h / 2);
+      layer.bottom = Math.max(layer.bottom, nodes[i].y + h / 2);
+      layers.set(key, layer);
+    });
+    const layerOf = (y) => layers.get(Math.round(y));
+    const routes = edgeList.map(([a], e) => {
+      const out = [], from = layerOf(nodes[a].y);
+      if (from.bottom - from.top > sizes[a][1] + 8) out.push([nodes[a].x, from.bottom]);
+      for (const [x, y] of points[e]) {
+        const layer = layerOf(y);
+        if (layer) out.push([x, layer.top], [x, layer.bottom]);
+      }
+      return out;
+    });
+    return { nodes: nodes.map((node, i) => ({ x: node.x,
+      y: layerOf(node.y).top + sizes[i][1] / 2 })), points: routes };
+  }
+
   // ---- groups -----------------------------------------------------------------------------------
 
   function acyclic(n, edgeList) {
@@ -225,7 +243,7 @@ function layoutWorker(dagre) {
       }
     }
     if (!result) result = layered(sizes, forward, group.ins, group.outs);
-    return framed(group, sizes, result, back, items);
+    return framed(group, sizes, aligned(sizes, forward, result), back, items);
   }
 
   function framed(group, sizes, { nodes, points }, back, items) {

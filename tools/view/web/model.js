@@ -5,26 +5,25 @@
 // Nodes have ids: those of the data (uid) plus `shift`, since inputs and outputs of the graph are
 // nodes here too and take the first ids.
 
-const NO_LIST = new Int32Array(0);
-
 class Model {
   constructor(chunks, prefix, index, strings) {
     this.chunks = chunks;
     this.prefix = prefix;
     this.index = index;
     this.strings = strings;
-    this.records = { id: [], op: [], name: [], scope: [], parent: [], body: [], attrs: [],
-      ins: [], outs: [], kind: [], state: [] };
+    this.records = { id: [], op: [], name: [], scope: [], parent: [], body: [], attrs: [], npu: [],
+      ins: [], outs: [], kind: [] };
     this.states = new Map();
     this.deltas = [];
-    this.typeChanges = new Map();
+    this.passing = new Map();
     this.idCount = 0;
+    this.order = new NodeOrder();
   }
 
   static async load(chunks, prefix) {
     const [index, strings, graph, values] = await Promise.all(
-      ['index', 'strings', 'graph', 'values'].map((name) => chunks.get(prefix + name)));
-    const model = new Model(chunks, prefix, index, strings);
+      [chunks.get('index'), ...['strings', 'graph', 'values'].map((n) => chunks.get(prefix + n))]);
+    const model = new Model(chunks, prefix, modelIndex(index, prefix), strings);
     model.begin(graph, values);
     return model;
   }
@@ -47,46 +46,43 @@ class Model {
   }
 
   begin(graph, values) {
-    this.valueName = Array.from(values.name);
-    this.valueType = Array.from(values.type);
-    this.valueWeight = Array.from(values.weight);
-    this.valueKind = Array.from(values.kind);
-    this.inputs = values.inputs || [];
-    this.outputs = values.outputs || [];
+    this.values = { name: new Column(values.name), type: new Column(values.type),
+      weight: new Column(values.weight), kind: new Column(values.kind) };
+    this.inputs = graph.inputs || values.inputs || [];
+    this.outputs = graph.outputs || values.outputs || [];
     this.shift = this.inputs.length + this.outputs.length;
-    this.control = (graph.control || []).map(([a, b]) => [a + this.shift, b + this.shift]);
     const input = this.intern('input'), output = this.intern('output');
-    this.inputs.forEach((v, i) => this.addEnd(i, input, v, [], [v], 1));
-    const first = this.addColumns(graph, -1);
-    this.outputs.forEach((v, i) =>
-      this.addEnd(this.inputs.length + i, output, v, [v], [], 2));
+    this.inputs.forEach((v, i) => this.addEnd(i, input, v, 1));
+    this.addColumns(graph);
+    this.outputs.forEach((v, i) => this.addEnd(this.inputs.length + i, output, v, 2));
     const recordOf = new Int32Array(Math.max(this.idCount, 1)).fill(-1);
-    this.records.id.forEach((id, r) => { recordOf[id] = r; });
-    this.place = new Float64Array(recordOf.length);
-    this.records.id.forEach((id, r) => { this.place[id] = r; });
-    this.firstRecord = first;
-    this.states.set(-1, this.finish({ k: -1, recordOf }));
-    this.lastState = -1;
+    this.records.id.forEach((id, r) => {
+      recordOf[id] = r;
+      this.order.append(id);
+    });
+    this.states.set(-1, this.finish({ k: -1, recordOf, control: this.pairs(graph.control) }));
   }
 
-  addEnd(id, op, value, ins, outs, kind) {
-    const r = this.records;
+  pairs(list) {
+    return (list || []).map(([a, b]) => [a + this.shift, b + this.shift]);
+  }
+
+  // The node that stands for an input (kind 1) or an output (2) of the graph.
+  addEnd(id, op, value, kind) {
+    const r = this.records, list = [value];
     r.id.push(id);
     r.op.push(op);
-    r.name.push(this.valueName[value] || 0);
-    r.scope.push(0);
+    r.name.push(this.values.name.at(value, Infinity) || 0);
+    for (const key of ['scope', 'body', 'attrs', 'npu']) r[key].push(0);
     r.parent.push(-1);
-    r.body.push(0);
-    r.attrs.push(0);
-    r.ins.push(ins);
-    r.outs.push(outs);
+    r.ins.push(kind === 2 ? list : []);
+    r.outs.push(kind === 1 ? list : []);
     r.kind.push(kind);
-    r.state.push(-1);
     this.idCount = Math.max(this.idCount, id + 1);
   }
 
   // Records of columns; the number of the first one.
-  addColumns(c, state) {
+  addColumns(c) {
     const r = this.records, first = r.id.length;
     for (let i = 0; i < c.n; i++) {
       const id = c.uid[i] + this.shift;
@@ -97,10 +93,10 @@ class Model {
       r.parent.push(c.parent[i] < 0 ? -1 : c.parent[i] + this.shift);
       r.body.push(c.body[i]);
       r.attrs.push(c.attrs[i]);
+      r.npu.push(c.npu ? c.npu[i] : 0);
       r.ins.push(c.in.slice(c.in_at[i], c.in_at[i + 1]));
       r.outs.push(c.out.slice(c.out_at[i], c.out_at[i + 1]));
       r.kind.push(0);
-      r.state.push(state);
       if (id >= this.idCount) this.idCount = id + 1;
     }
     return first;
@@ -112,50 +108,101 @@ class Model {
 
   // ---- states -----------------------------------------------------------------------------------
 
+  // Deltas are read in their order, since each builds on those before it.
   async loadDelta(k) {
-    if (this.deltas[k] !== undefined) return this.deltas[k];
-    const name = this.index.passes[k].chunk;
-    const raw = name ? await this.get(name) : null;
-    this.deltas[k] = raw ? this.readDelta(k, raw) : null;
+    while (this.deltas.length <= k) {
+      const next = this.deltas.length;
+      if (!this.reading || this.reading.k < next)
+        this.reading = { k: next, done: this.readNext(next) };
+      await this.reading.done;
+    }
     return this.deltas[k];
   }
 
-  readDelta(k, raw) {
-    const shifted = (list) => (list || []).map((uid) => uid + this.shift);
-    const v = raw.values;
-    if (v) {
-      for (let i = 0; i < v.n; i++) {
-        this.valueName[v.from + i] = v.name[i];
-        this.valueType[v.from + i] = v.type[i];
-        this.valueWeight[v.from + i] = v.weight[i];
-        this.valueKind[v.from + i] = v.kind[i];
-      }
-    }
-    for (const [value, type] of raw.value_types || []) {
-      if (!this.typeChanges.has(value)) this.typeChanges.set(value, []);
-      this.typeChanges.get(value).push([k, type]);
-    }
-    const added = raw.added ? this.addColumns(raw.added, k) : 0;
-    const changed = raw.changed ? this.addColumns(raw.changed, k) : 0;
-    const rewrites = (raw.rewrites || []).map((w) => ({ ...w, removed: shifted(w.removed),
-      added: shifted(w.added) }));
-    return { removed: shifted(raw.removed), added, addedCount: raw.added ? raw.added.n : 0,
-      changed, changedCount: raw.changed ? raw.changed.n : 0, rewrites,
-      outputs: raw.outputs || null, types: raw.value_types || [] };
+  async readNext(k) {
+    const name = this.index.passes[k].chunk, raw = name ? await this.get(name) : null;
+    this.deltas[k] = raw ? this.readDelta(k, raw) : null;
   }
 
-  // The graph after pass k. Deltas apply in their order, so all before it are read.
+  readDelta(k, raw) {
+    this.readValues(k, raw);
+    const shifted = (list) => (list || []).map((uid) => uid + this.shift);
+    for (const [uid, op, name] of raw.passing || []) this.passing.set(uid + this.shift, { op, name });
+    const added = raw.added ? this.addColumns(raw.added) : 0;
+    const changed = raw.changed ? this.addColumns(raw.changed) : 0;
+    const rewrites = (raw.rewrites || []).map((w) => ({ ...w, removed: shifted(w.removed),
+      added: shifted(w.added), changed: shifted(w.changed) }));
+    const delta = { removed: shifted(raw.removed), added, addedCount: raw.added ? raw.added.n : 0,
+      changed, changedCount: raw.changed ? raw.changed.n : 0, rewrites,
+      outputs: raw.outputs || null, types: raw.value_types || [],
+      control: raw.control ? this.pairs(raw.control) : null };
+    this.readOrder(raw, delta);
+    if (raw.outputs) delta.ends = this.newOutputs(raw.outputs);
+    return delta;
+  }
+
+  readValues(k, raw) {
+    const { name, type, weight, kind } = this.values, v = raw.values;
+    for (let i = 0; v && i < v.n; i++) {
+      name.set(v.from + i, v.name[i]);
+      type.set(v.from + i, v.type[i]);
+      weight.set(v.from + i, v.weight[i]);
+      kind.set(v.from + i, v.kind[i]);
+    }
+    for (const [value, sid] of raw.value_types || []) type.change(value, k, sid);
+    for (const [value, sid] of raw.value_names || []) name.change(value, k, sid);
+    for (const [value, w, what] of raw.value_weights || []) {
+      weight.change(value, k, w);
+      kind.change(value, k, what);
+    }
+  }
+
+  readOrder(raw, delta) {
+    const after = raw.added && raw.added.after, r = this.records;
+    let waiting = [];
+    for (let i = 0; i < delta.addedCount; i++) {
+      const id = r.id[delta.added + i];
+      const before = after ? (after[i] ? after[i] + this.shift : r.parent[delta.added + i]) : null;
+      waiting.push([id, before === null ? this.order.last : before]);
+    }
+    while (waiting.length) {
+      const later = waiting.filter(([id, before]) => {
+        if (before >= 0 && !this.order.has(before)) return true;
+        this.order.insert(id, before);
+        return false;
+      });
+      if (later.length === waiting.length) { // behind what does not exist: at the end
+        for (const [id] of later) this.order.append(id);
+        break;
+      }
+      waiting = later;
+    }
+    if (raw.order) this.order.arrange(raw.order.map((uid) => uid + this.shift));
+  }
+
+  // Records of the outputs where others are given now; there are as many of them as at first.
+  newOutputs(values) {
+    const first = this.records.id.length, op = this.intern('output');
+    values.slice(0, this.outputs.length).forEach((v, i) =>
+      this.addEnd(this.inputs.length + i, op, v, 2));
+    return [first, this.records.id.length];
+  }
+
+  // The graph after pass k.
   async state(k) {
     if (this.states.has(k)) return this.states.get(k);
     let from = k - 1;
     while (!this.states.has(from)) from--;
-    for (let i = 0; i <= k; i++) await this.loadDelta(i);
-    const recordOf = new Int32Array(this.idCount).fill(-1);
-    recordOf.set(this.states.get(from).recordOf);
-    let same = true;
-    for (let i = from + 1; i <= k; i++) same = !this.applyDelta(recordOf, this.deltas[i]) && same;
-    const old = this.states.get(from);
-    const state = same ? { ...old, k } : this.finish({ k, recordOf });
+    await this.loadDelta(k);
+    const old = this.states.get(from), recordOf = new Int32Array(this.idCount).fill(-1);
+    recordOf.set(old.recordOf);
+    let same = true, { control } = old;
+    for (let i = from + 1; i <= k; i++) {
+      same = !this.applyDelta(recordOf, this.deltas[i]) && same;
+      if (this.deltas[i] && this.deltas[i].control) control = this.deltas[i].control;
+    }
+    const state = same && control === old.control ? { ...old, k } :
+      this.finish({ k, recordOf, control });
     this.states.set(k, state);
     this.forgetStates(k);
     return state;
@@ -164,64 +211,22 @@ class Model {
   applyDelta(recordOf, delta) {
     if (!delta) return false;
     const r = this.records;
-    const place = this.placeOfNew(recordOf, delta);
-    for (const id of delta.removed) recordOf[id] = -1;
+    for (const id of delta.removed) if (id < recordOf.length) recordOf[id] = -1;
     for (let i = 0; i < delta.addedCount; i++) recordOf[r.id[delta.added + i]] = delta.added + i;
     for (let i = 0; i < delta.changedCount; i++)
       recordOf[r.id[delta.changed + i]] = delta.changed + i;
-    if (delta.outputs) this.moveOutputs(recordOf, delta);
-    return place || delta.removed.length + delta.addedCount + delta.changedCount > 0;
-  }
-
-  // A new node stands where those stood that it replaces, or behind the last one it takes from.
-  placeOfNew(recordOf, delta) {
-    if (this.place.length < this.idCount) {
-      const place = new Float64Array(this.idCount);
-      place.set(this.place);
-      this.place = place;
-    }
-    if (delta.placed || !delta.addedCount) return false;
-    delta.placed = true;
-    const r = this.records, at = new Map();
-    for (const w of delta.rewrites)
-      for (const id of w.added) if (w.removed.length) at.set(id, Math.max(
-        ...w.removed.slice(0, 1000).map((x) => this.place[x] || 0)));
-    const from = new Map();
-    for (let i = 0; i < recordOf.length; i++)
-      if (recordOf[i] >= 0) for (const v of r.outs[recordOf[i]]) from.set(v, i);
-    for (let i = 0; i < delta.addedCount; i++) {
-      const id = r.id[delta.added + i];
-      let best = at.get(id);
-      if (best === undefined) {
-        best = 0;
-        for (const v of r.ins[delta.added + i])
-          if (from.has(v)) best = Math.max(best, this.place[from.get(v)]);
-        best += 1e-3;
-      }
-      this.place[id] = best;
-      for (const v of r.outs[delta.added + i]) from.set(v, id);
-    }
-    return true;
-  }
-
-  moveOutputs(recordOf, delta) {
-    delta.outputs.forEach((v, i) => {
-      const id = this.inputs.length + i, r = this.records;
-      if (id >= this.shift || r.ins[recordOf[id]][0] === v) return;
-      this.addEnd(id, r.op[recordOf[id]], v, [v], [], 2);
-      r.name[r.name.length - 1] = r.name[recordOf[id]];
-      recordOf[id] = r.id.length - 1;
-    });
+    if (delta.ends) for (let i = delta.ends[0]; i < delta.ends[1]; i++) recordOf[r.id[i]] = i;
+    return delta.removed.length + delta.addedCount + delta.changedCount > 0 || Boolean(delta.ends);
   }
 
   // Nodes in order, and who gives and who takes each value.
   finish(state) {
     const r = this.records, { recordOf } = state, live = [];
     for (let id = 0; id < recordOf.length; id++) if (recordOf[id] >= 0) live.push(id);
-    const place = this.place;
-    live.sort((a, b) => place[a] - place[b] || a - b);
-    const producer = new Int32Array(this.valueName.length).fill(-1);
-    const count = new Int32Array(this.valueName.length + 1);
+    const place = this.order.places(this.idCount), valueCount = this.values.name.list.length;
+    live.sort((a, b) => place[a] - place[b]);
+    const producer = new Int32Array(valueCount).fill(-1);
+    const count = new Int32Array(valueCount + 1);
     for (const id of live) {
       for (const v of r.outs[recordOf[id]]) if (v >= 0) producer[v] = id;
       for (const v of r.ins[recordOf[id]]) if (v >= 0) count[v + 1]++;
@@ -245,9 +250,11 @@ class Model {
   }
 
   type(value, k) {
-    let type = this.valueType[value];
-    for (const [pass, sid] of this.typeChanges.get(value) || NO_LIST) if (pass <= k) type = sid;
-    return this.text(type);
+    return this.text(this.values.type.at(value, k));
+  }
+
+  valueName(value, k) {
+    return this.text(this.values.name.at(value, k) || 0);
   }
 
   users(value, state) {
@@ -255,16 +262,44 @@ class Model {
     return [...new Set(state.users.subarray(state.usersAt[value], state.usersAt[value + 1]))];
   }
 
-  operands(r) {
-    return this.records.ins[r];
-  }
-
   // What a node is called on the screen: its name, else its first result, else its number.
   nodeName(r) {
     const rec = this.records;
     if (rec.name[r]) return this.text(rec.name[r]);
     const out = rec.outs[r][0];
-    if (out !== undefined && this.valueName[out]) return '%' + this.text(this.valueName[out]);
+    const name = out === undefined ? '' : this.valueName(out, Infinity);
+    if (name) return '%' + name;
     return rec.kind[r] ? '' : `#${rec.id[r] - this.shift}`;
   }
+}
+
+// A column of the table of values, which passes change here and there.
+class Column {
+  constructor(list) {
+    this.list = Array.from(list);
+    this.changes = new Map();
+  }
+
+  set(i, x) {
+    this.list[i] = x;
+  }
+
+  change(i, pass, x) {
+    if (!this.changes.has(i)) this.changes.set(i, []);
+    this.changes.get(i).push([pass, x]);
+  }
+
+  // As it is after pass k.
+  at(i, k) {
+    let x = this.list[i];
+    if (this.changes.size && this.changes.has(i))
+      for (const [pass, y] of this.changes.get(i)) if (pass <= k) x = y;
+    return x;
+  }
+}
+
+// Passes may stand in the index itself or with their model.
+function modelIndex(index, prefix) {
+  const model = index.models[prefix ? 1 : 0] || index.models[0];
+  return { ...index, passes: model.passes || (prefix ? [] : index.passes) || [] };
 }

@@ -25,12 +25,13 @@ class Rail {
   update() {
     const { app } = this, { passes } = app.index, rows = [];
     this.only.setAttribute('aria-pressed', String(app.state.changedOnly));
-    const most = Math.max(1, ...passes.map((p) => p.nanoseconds));
+    const most = Math.max(1, ...passes.map((p) => p.nanoseconds || 0));
     rows.push(this.first());
     let stage = null;
     passes.forEach((p, k) => {
-      if (app.state.changedOnly && !p.changed && app.state.pass !== k) return;
-      if (p.stage && p.stage !== stage) rows.push(el('div.stagename', null, shown(p.stage, 60)));
+      if (app.comparing() && k < passes.length - 1) return;
+      if (app.state.changedOnly && !app.changedBy(k) && app.state.pass !== k) return;
+      if (p.stage && p.stage !== stage && !app.comparing()) rows.push(el('div.stagename', null, shown(p.stage, 60)));
       stage = p.stage;
       rows.push(this.row(p, k, most));
     });
@@ -45,26 +46,37 @@ class Rail {
 
   first() {
     const { app } = this;
-    return el('button.pass.changed', { type: 'button', 'data-pass': -1,
+    return el('button.pass.first', { type: 'button', 'data-pass': -1,
       'aria-current': String(app.state.pass === -1), onclick: () => app.setPass(-1) },
     el('span.mark'), el('span.name', null, t('asRead')), this.followMark(-1));
   }
 
   row(p, k, most) {
-    const { app } = this, delta = p.nodes_after - p.nodes_before;
+    const { app } = this, delta = p.nodes_after - p.nodes_before, changed = app.changedBy(k);
     const current = app.state.pass === k;
-    const width = `${Math.max(2, Math.round(100 * p.nanoseconds / most))}%`;
-    const about = current || p.changed ? el('span.more', null,
+    if (app.comparing()) return this.final(k);
+    const width = `${Math.max(2, Math.round(100 * (p.nanoseconds || 0) / most))}%`;
+    const about = current || changed ? el('span.more', null,
       p.rewrites ? el('span', { title: t('rewrites') }, t('rewritesShort', p.rewrites)) : null,
       delta ? el('span', { class: delta < 0 ? 'minus' : 'plus', title: t('nodeDelta') },
         (delta < 0 ? '−' : '+') + Math.abs(delta)) : null,
-      el('span.bartrack', { 'aria-hidden': 'true' }, el('i', { style: { width } }))) : null;
-    return el('button.pass' + (p.changed ? '.changed' : ''), { type: 'button', 'data-pass': k,
+      p.nanoseconds ? el('span.bartrack', { 'aria-hidden': 'true' }, el('i',
+        { style: { width } })) : null) : null;
+    return el('button.pass' + (changed ? '.changed' : ''), { type: 'button', 'data-pass': k,
       'aria-current': String(current), title: shown(p.doc || '', 300),
       onclick: () => app.setPass(k) },
-    el('span.mark', { role: 'img', 'aria-label': t(p.changed ? 'changedPass' : 'samePass') }),
+    el('span.mark', { role: 'img', 'aria-label': t(changed ? 'changedPass' : 'samePass') }),
     el('span.name', null, shown(p.name, 80)),
-    this.followMark(k) || el('span.num', null, milliseconds(p.nanoseconds)), about);
+    this.followMark(k) || el('span.num', null, p.nanoseconds ? milliseconds(p.nanoseconds) : ''),
+    about);
+  }
+
+  // Two models are compared as they were read and as they are after all passes.
+  final(k) {
+    const { app } = this;
+    return el('button.pass.first', { type: 'button', 'data-pass': k,
+      'aria-current': String(app.state.pass === k), onclick: () => app.setPass(k) },
+    el('span.mark'), el('span.name', null, t('afterPasses')));
   }
 
   // What became of the followed node.

@@ -48,9 +48,9 @@ class Search {
     const has = this.matcher(value), type = (v) => model.type(v, k).toLowerCase();
     const exactOp = this.matcher(value, true);
     const anyOp = field === 'op' && this.opExists(exactOp) ? exactOp : has;
-    const nameOf = (v) => has(model.valueName[v] || 0);
+    const nameOf = (v) => has(model.values.name.at(v, k) || 0);
     switch (field) {
-      case 'op': return (r) => anyOp(rec.op[r]);
+      case 'op': return (r) => anyOp(rec.op[r]) || anyOp(rec.npu[r]);
       case 'name': return (r) => has(rec.name[r]) || rec.outs[r].some(nameOf);
       case 'scope': return (r) => has(rec.scope[r]);
       case 'attr': return (r) => has(rec.attrs[r]);
@@ -60,8 +60,8 @@ class Search {
         (nameOf(v) || type(v).includes(value)));
       case 'out': return (r) => rec.outs[r].some((v) => nameOf(v) || type(v).includes(value));
       case 'weight': return (r) => rec.ins[r].some((v) => v >= 0 &&
-        model.valueKind[v] === 2 && nameOf(v));
-      default: return (r) => has(rec.op[r]) || has(rec.name[r]) || has(rec.scope[r]) ||
+        model.values.kind.at(v, k) === 2 && nameOf(v));
+      default: return (r) => has(rec.op[r]) || has(rec.npu[r]) || has(rec.name[r]) || has(rec.scope[r]) ||
         rec.outs[r].some(nameOf);
     }
   }

@@ -46,11 +46,14 @@ class Details {
       put('file', shown(m.path, 300));
       if (m.chip) put('chip', shown(m.chip, 60));
       if (m.options && m.options.length) put('options', shown(m.options.join(' '), 600));
+      if (m.ended) put('ended', shown(m.ended, 600));
       if (m.command) put('command', el('span.mono', null, shown(m.command, 600)));
     }
     const nodes = graph.n - app.model.shift;
     put('nodesWord', String(Math.max(0, nodes)));
     put('passesWord', String(index.passes.length));
+    if (index.options && index.options.length)
+      put('options', shown(index.options.join(' '), 1000));
     put('tool', shown(index.tool || '', 80));
     const ops = new Map();
     for (let i = 0; i < graph.n; i++)
@@ -140,6 +143,7 @@ class Details {
       el('h1', null, el('i.dot', { style: { background: app.palette.kinds[kindOfOp(op)],
         marginRight: '8px', width: '11px', height: '11px' } }), shown(op, 120)),
       el('div.path', { 'data-name': '1' }, shown(model.nodeName(r), 600)),
+      rec.npu[r] ? el('div.path', null, `NPU: ${shown(model.text(rec.npu[r]), 120)}`) : null,
       rec.scope[r] ? el('div.path', null, shown(model.text(rec.scope[r]), 300)) : null,
       this.statusOf(i),
       this.actions(
@@ -190,9 +194,9 @@ class Details {
       const from = state.producer[v];
       const type = shown(model.type(v, state.k), 80);
       if (from >= 0) {
-        rows.push(nodeButton(app, this.keyOf(part, from), this.valueText(model, v), type));
+        rows.push(nodeButton(app, this.keyOf(part, from), this.valueText(model, v, state.k), type));
       } else {
-        rows.push(el('div.ref', null, el('span.cut.grow', null, this.valueText(model, v),
+        rows.push(el('div.ref', null, el('span.cut.grow', null, this.valueText(model, v, state.k),
           el('span.dim', null, ' ' + t('constant'))), el('span.mono.cut', null, type)));
       }
     }
@@ -203,14 +207,14 @@ class Details {
     return part.keyOf ? part.keyOf(id) : id;
   }
 
-  valueText(model, v) {
-    return '%' + (shown(model.text(model.valueName[v] || 0), 120) || v);
+  valueText(model, v, k) {
+    return '%' + (shown(model.valueName(v, k), 120) || v);
   }
 
   results(part, r) {
     const { app } = this, { model, state } = part, rows = [];
     for (const v of model.records.outs[r].slice(0, 60)) {
-      rows.push(el('div.ref', null, el('span.cut.grow', null, this.valueText(model, v)),
+      rows.push(el('div.ref', null, el('span.cut.grow', null, this.valueText(model, v, state.k)),
         el('span.mono.cut', null, shown(model.type(v, state.k), 80))));
       const users = model.users(v, state);
       for (const id of users.slice(0, 30)) rows.push(nodeButton(app, this.keyOf(part, id), '→ ' +
@@ -245,13 +249,13 @@ class Details {
   // ---- weights ----------------------------------------------------------------------------------
 
   weights(part, r, again) {
-    const { model } = part;
-    const values = model.records.ins[r].filter((v) => v >= 0 && model.valueWeight[v] >= 0);
+    const { model, state } = part, weightOf = (v) => model.values.weight.at(v, state.k);
+    const values = model.records.ins[r].filter((v) => v >= 0 && weightOf(v) >= 0);
     if (!values.length || !model.has('weights')) return null;
     const all = part.model === this.app.model ? this.chunk('weights', again) : null;
     if (!all) return null;
     return section(t('weights'), ...values.slice(0, 6).map((v) =>
-      this.weight(all[model.valueWeight[v]])));
+      this.weight(all[weightOf(v)])));
   }
 
   weight(w) {

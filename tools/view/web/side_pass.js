@@ -29,7 +29,7 @@ class PassPanel {
       el('dl.kv', null, ...this.facts(p)), this.next(),
       list.length ? section(t('rewrites') + ` (${list.length})`, this.filterBox(panel, list),
         this.listOf(list)) :
-        el('p.dim', null, t(p.changed ? 'noRewrites' : 'samePass')),
+        el('p.dim', null, t(app.changedBy(pass) ? 'noRewrites' : 'samePass')),
       this.changedNodes());
     const now = panel.querySelector('.rewrite[aria-current="true"]');
     if (now) now.scrollIntoView({ block: 'nearest' });
@@ -39,7 +39,7 @@ class PassPanel {
     const rows = [], put = (key, value) => rows.push(el('dt', null, t(key)),
       el('dd', null, value));
     if (p.stage) put('stageWord', shown(p.stage, 60));
-    put('time', milliseconds(p.nanoseconds));
+    if (p.nanoseconds) put('time', milliseconds(p.nanoseconds));
     put('nodesWord', `${p.nodes_before} → ${p.nodes_after}`);
     put('rewrites', String(p.rewrites));
     return rows;
@@ -47,7 +47,7 @@ class PassPanel {
 
   next() {
     const { app } = this, { pass } = app.state;
-    const to = app.index.passes.findIndex((p, k) => k > pass && p.changed);
+    const to = app.index.passes.findIndex((_, k) => k > pass && app.changedBy(k));
     return to < 0 ? null : el('div.actions', null, button(t('nextChanged') + ' ›', () =>
       app.setPass(to)));
   }

@@ -32,6 +32,7 @@ class Stage {
 
   render() {
     const { app } = this;
+    this.arrange();
     this.element.setAttribute('aria-label', t('graph'));
     for (const port of [this.left, this.right])
       port.canvas.setAttribute('aria-label', t('graphLabel'));
@@ -45,7 +46,16 @@ class Stage {
   }
 
   size() {
-    return { width: this.left.width || 0, height: this.left.height || 0 };
+    const { clientWidth: width, clientHeight: height } = this.left.element;
+    return { width, height };
+  }
+
+  // One canvas, or two.
+  arrange() {
+    const { app } = this, { mode } = app.state, two = mode === 'side' && app.hasTwo();
+    this.left.side = two ? 'before' : mode === 'graph' ? 'after' : 'both';
+    this.right.element.classList.toggle('hidden', !two);
+    return two;
   }
 
   resized(port) {
@@ -56,10 +66,7 @@ class Stage {
   }
 
   update() {
-    const { app } = this, { mode } = app.state, two = mode === 'side' && app.graph &&
-      app.graph.a !== null;
-    this.left.side = two ? 'before' : mode === 'graph' ? 'after' : 'both';
-    this.right.element.classList.toggle('hidden', !two);
+    const { app } = this, two = this.arrange();
     for (const [port, key] of [[this.left, 'before'], [this.right, 'after']]) {
       port.which.classList.toggle('hidden', !two);
       port.which.textContent = app.comparing() ? this.fileOf(key) : t(key);

@@ -60,6 +60,8 @@ const TEXTS = {
   changedOnly: ['changed', '有变化'],
   noPasses: ['No passes: the models are compared as they are', '没有优化阶段：按原样比较模型'],
   asRead: ['Model as read', '读入的模型'],
+  afterPasses: ['After all passes', '所有阶段之后'],
+  ended: ['Ended', '提前结束'],
   asReadText: ['The graph before the first pass. Choose a pass on the left to see what it did.',
     '第一个优化阶段之前的图。请在左侧选择一个阶段，查看它做了什么。'],
   rewrites: ['Rewrites', '改写'],

@@ -7,17 +7,17 @@ function quoted(text) {
   return '"' + text.replace(/[\\"]/g, '\\$&').replace(/\n/g, '\\n').replace(/\t/g, '\\t') + '"';
 }
 
-function tirValue(model, v) {
+function tirValue(model, v, k) {
   if (v < 0) return '_';
-  const name = model.text(model.valueName[v] || 0);
+  const name = model.valueName(v, k);
   if (!name) return `%$${v}`;
   return '%' + (PLAIN_NAME.test(name) ? name : quoted(name));
 }
 
 function tirOf(model, r, k) {
   const rec = model.records, name = model.text(rec.name[r]);
-  const outs = rec.outs[r].map((v) => tirValue(model, v)).join(', ');
-  const ins = rec.ins[r].map((v) => tirValue(model, v)).join(', ');
+  const outs = rec.outs[r].map((v) => tirValue(model, v, k)).join(', ');
+  const ins = rec.ins[r].map((v) => tirValue(model, v, k)).join(', ');
   const types = rec.outs[r].map((v) => model.type(v, k)).filter(Boolean).join(', ');
   return `${outs} = ${model.text(rec.op[r])}(${ins})` +
     (name ? ' @' + (PLAIN_NAME.test(name) ? name : quoted(name)) : '') +

@@ -6,6 +6,7 @@
 
 const MOST_CHILDREN = 220; // of a group, before it gets pages
 const PAGE = 50;           // children of a page
+const MOST_PAGES = 60;     // of a group
 
 class Group {
   constructor(id, label, kind, parent) {
@@ -232,9 +233,9 @@ class Tree {
   }
 
   paginate(group) {
-    while (group.children.length > MOST_CHILDREN) {
-      const pages = [], list = group.children;
-      const size = Math.max(PAGE, Math.ceil(list.length / MOST_CHILDREN));
+    const long = group.children.length > MOST_CHILDREN;
+    while (long && group.children.length > MOST_PAGES) {
+      const pages = [], list = group.children, size = PAGE;
       for (let at = 0; at < list.length; at += size) {
         const page = new Group(`${group.id}/#${list.length}.${at}`,
           `${at + 1} – ${Math.min(at + size, list.length)}`, 'page', group);
@@ -270,6 +271,7 @@ class Tree {
         }
       }
       group.hi = next;
+      if (group.kind === 'page') group.label = `${group.lo + 1} – ${group.hi}`;
       group.count = group.hi - group.lo;
     };
     visit(this.root, 0);

@@ -98,7 +98,7 @@ class Union {
         if (p >= 0) add(indexOfId[p], i, bit, v);
       }
     }
-    for (const [p, q] of model.control) add(indexOfId[p] ?? -1, indexOfId[q] ?? -1, bit, -1);
+    for (const [p, q] of state.control) add(indexOfId[p] ?? -1, indexOfId[q] ?? -1, bit, -1);
   }
 
   // Lists of edges by where they start and where they end.

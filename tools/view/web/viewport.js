@@ -14,12 +14,12 @@ class View {
     this.k = k;
   }
 
-  fit(box, width, height, most = 1.1, margin = 36) {
-    const w = Math.max(box.w, 1), h = Math.max(box.h, 1);
-    this.k = Math.min(most, (width - 2 * margin) / w, (height - 2 * margin) / h);
+  fit(box, width, height, most = 1.1, below = 64) {
+    const w = Math.max(box.w, 1), h = Math.max(box.h, 1), margin = 30, high = height - below;
+    this.k = Math.min(most, (width - 2 * margin) / w, (high - margin) / h);
     this.k = Math.max(0.01, this.k);
     this.x = (width - w * this.k) / 2 - box.x * this.k;
-    this.y = (height - h * this.k) / 2 - box.y * this.k;
+    this.y = margin + Math.max(0, (high - margin - h * this.k) / 2) - box.y * this.k;
   }
 
   toGraph(px, py) {
