@@ -21,7 +21,7 @@ GROUPS = {
              'air_sample', 'air_text', 'air_raised', 'air_verify', 'origins', 'diff', 'parts',
              'op_dtypes', 'runners',
              'select_rows',
-             'meanings', 'aipp', 'step_files', 'pages', 'json_outputs', 'instructions'],
+             'meanings', 'aipp', 'step_files', 'pages', 'view', 'json_outputs', 'instructions'],
     'golden': ['golden', 'golden_rules', 'golden_numbers', 'rules', 'rule_numbers', 'test_rules',
                'user_ops', 'traps', 'fused_traps', 'recognised'],
     'models': ['nodes', 'sandwiches', 'spellings', 'official', 'corpus', 'evaluate',

@@ -310,16 +310,16 @@ def flat(count=100000):
 
 
 def wide(count=5000):
-    """A scope for each 50 nodes, so that all of them can be expanded."""
+    """A hundred branches of fifty nodes side by side, so that all of them fit a screen."""
     g = Graph()
-    x = g.input('x', 'f32[8,64]')
+    x, ends = g.input('x', 'f32[8,64]'), []
     for i in range(count // 50):
-        start = x
-        for j in range(49):
-            x = g.call(('MatMul', 'Add', 'Relu', 'Softmax')[(i * 7 + j * j) % 4], [x],
+        y = x
+        for j in range(50):
+            y = g.call(('MatMul', 'Add', 'Relu', 'Softmax')[(i * 7 + j * j) % 4], [y],
                        name=f'block{i}/op{j}', scope=f'block{i}')
-        x = g.call('Add', [x, start], name=f'block{i}/join', scope=f'block{i}')
-    g.outputs.append(x)
+        ends.append(y)
+    g.outputs.append(g.call('Concat', ends, name='join'))
     g.begin()
     return g.chunks()
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What keys and buttons do besides: walking through the graph, parts of the page, language and light,
-// and bringing back a state that an address holds.
+// What keys and buttons do besides: walking through the graph, parts of the page, language and
+// light, and bringing back a state that an address holds.
 
 const Actions = {
   selectedItem() {
@@ -32,16 +32,20 @@ const Actions = {
     this.stage.redraw(true);
   },
 
+  // The visible item that gives an operand, or that takes a result: the one that is drawn nearest.
   alongLink(item, way) {
-    const ends = [], look = this.look(this.stage.left.side);
-    for (const link of item.parent.links.values()) {
-      const other = way === 'down' ? link.a === item && (link.b || link.peer) :
-        link.b === item && (link.a || link.peer);
-      if (other && look.statuses.item(other) !== HIDDEN) ends.push(other);
+    const u = this.graph, ends = new Set(), look = this.look(this.stage.left.side);
+    const at = way === 'up' ? u.inAt : u.outAt, list = way === 'up' ? u.inEdges : u.outEdges;
+    const other = way === 'up' ? u.from : u.to;
+    for (const i of this.indexes(this.whatOf(item)).slice(0, 5000)) {
+      for (let e = at[i]; e < at[i + 1]; e++) {
+        const to = this.scene.itemOf[other[list[e]]];
+        if (to !== item && !within(to, item) && look.statuses.item(to) !== HIDDEN) ends.add(to);
+      }
     }
-    const middle = (i) => i.x + i.w / 2;
-    ends.sort((a, b) => Math.abs(middle(a) - middle(item)) - Math.abs(middle(b) - middle(item)));
-    return ends[0] || null;
+    const far = (i) => Math.abs(i.x + i.w / 2 - item.x - item.w / 2) +
+      Math.abs(i.y + i.h / 2 - item.y - item.h / 2);
+    return [...ends].sort((a, b) => far(a) - far(b))[0] || null;
   },
 
   beside(item, way) {
@@ -237,6 +241,11 @@ const Actions = {
 };
 
 Object.assign(App.prototype, Actions);
+
+function within(item, group) {
+  for (let i = item; i; i = i.parent) if (i === group) return true;
+  return false;
+}
 
 // What a reader chose lasts where the browser keeps it; from a file it may not.
 function remember(key, value) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of the page, and what changes it. Parts of the page (bar, rail, stage, side, drawer) show
-// the state; they call methods here and are told by `update`.
+// The state of the page, and what changes it. Parts of the page (bar, rail, stage, side, drawer)
+// show the state; they call methods here and are told by `update`.
 
 const FIRST_VISIBLE = 17; // items of the first view
 const MOST_VISIBLE = 6000;
@@ -123,8 +123,8 @@ class App {
     return this.open;
   }
 
-  // Builds what is visible anew and lays it out. keep: an item's group or node that stays where it is
-  // on the screen.
+  // Builds what is visible anew and lays it out. keep: an item's group or node that stays where it
+  // is on the screen.
   async build(options = {}) {
     const mine = ++this.serial, start = performance.now();
     this.busy(true);
@@ -144,6 +144,16 @@ class App {
       items: scene.count });
     this.busy(false);
     this.update(options.quiet ? ['stage'] : ['stage', 'rail', 'side', 'bar', 'drawer']);
+  }
+
+  // When all that was asked for is built and drawn.
+  async idle() {
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    do {
+      await frame();
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      await frame();
+    } while (this.stage.element.getAttribute('aria-busy') === 'true');
   }
 
   // Where something is on the screen, to be there again.
@@ -268,7 +278,8 @@ class App {
   // Of a node that the present state does not have.
   absentName(key) {
     const passing = this.model.passing.get(key);
-    if (passing) return shown(`${this.model.text(passing.op)} ${this.model.text(passing.name)}`, 120);
+    if (passing) return shown(`${this.model.text(passing.op)} ` +
+      this.model.text(passing.name), 120);
     const r = this.model.records.id.lastIndexOf(key);
     return r < 0 ? `#${key}` : shown(this.model.text(this.model.records.op[r]) + ' ' +
       this.model.nodeName(r), 120);
@@ -570,63 +581,6 @@ class App {
     this.invalidate();
     this.update(['stage']);
     return this.found;
-  }
-
-  // ---- looks ------------------------------------------------------------------------------------
-
-  invalidate() {
-    this.looks.clear();
-  }
-
-  look(side) {
-    if (!this.scene) return null;
-    if (!this.looks.has(side)) this.looks.set(side, this.makeLook(side));
-    const look = this.looks.get(side);
-    look.hover = this.hover;
-    return look;
-  }
-
-  makeLook(side) {
-    const { scene, palette, graph } = this, on = this.state.mode !== 'graph' && graph.a !== null;
-    const overlay = this.overlay(), step = side === 'both' ? this.stepStatus(graph) : null;
-    const statuses = new Statuses(graph.tree, side, on, step);
-    const look = { scene, palette, side, statuses, step: Boolean(step),
-      selected: this.selectedItems(), hits: this.state.query ? this.hitItems() : null,
-      lit: null, hot: null, marks: null, hover: null,
-      paint: overlay ? overlayPaint(overlay, graph, graph.tree, palette, this.model) : null };
-    this.light(look);
-    return look;
-  }
-
-  hitItems() {
-    if (this.hitsOf !== this.scene) {
-      this.found = this.state.query.trim() ? findNodes(this.graph, this.searches,
-        this.state.query) : [];
-      this.hitsOf = this.scene;
-    }
-    return new Set(this.found.slice(0, 5000).map((i) => this.scene.itemOf[i]));
-  }
-
-  // Which items are lit and which links are hot: of a reach, or around the selection.
-  light(look) {
-    const { scene, graph: u, palette } = this, reached = this.reached();
-    if (reached) {
-      look.lit = new Set();
-      for (let i = 0; i < u.n; i++) if (reached.set[i]) look.lit.add(scene.itemOf[i]);
-      look.hot = new Map();
-      const colour = { up: palette.up, down: palette.down }[this.state.reach] || palette.hot;
-      for (const e of edgesInside(u, reached.set))
-        for (const link of scene.linksOf(e)) look.hot.set(link, colour);
-      return;
-    }
-    if (!look.selected.size) return;
-    look.hot = new Map();
-    for (const i of this.state.selection.flatMap((w) => this.indexes(w)).slice(0, 400)) {
-      for (let e = u.inAt[i]; e < u.inAt[i + 1]; e++)
-        for (const link of scene.linksOf(u.inEdges[e])) look.hot.set(link, palette.up);
-      for (let e = u.outAt[i]; e < u.outAt[i + 1]; e++)
-        for (const link of scene.linksOf(u.outEdges[e])) look.hot.set(link, palette.down);
-    }
   }
 
   // ---- telling the parts ------------------------------------------------------------------------

@@ -58,10 +58,25 @@ class Bar {
     this.count.textContent = text.trim() ? String(found.length) : '';
     this.chosen = -1;
     const rows = found.slice(0, 100).map((i, at) => this.hit(i, at));
-    if (text.trim() && !rows.length) rows.push(el('div.empty', null, t('nothing')));
+    this.elsewhere = [];
+    if (text.trim() && !rows.length) this.searchElsewhere(text);
     if (!text.trim()) rows.push(el('div.empty', null, t('searchHelp')));
     replace(this.hits, ...rows);
     this.show(document.activeElement === this.input);
+  }
+
+  // What is in no node of the present graph may be in that of another pass.
+  async searchElsewhere(text) {
+    const { app } = this, { model } = app, k = app.comparing() ? -1 : app.lastPass();
+    if (k >= 0) await model.loadDelta(k);
+    if (this.input.value !== text) return;
+    this.elsewhere = app.comparing() ? [] : findElsewhere(model, app.searches.get(model), text,
+      100);
+    const rows = this.elsewhere.map((id, at) => el('button.hit', { type: 'button', role: 'option',
+      id: `hit${at}`, tabindex: -1, 'aria-selected': 'false', onclick: () => this.goKey(id) },
+    el('span.cut.grow', null, app.absentName(id)), el('span.dim', null, t('elsewhere'))));
+    if (!rows.length) rows.push(el('div.empty', null, t('nothing')));
+    replace(this.hits, ...rows);
   }
 
   hit(i, at) {
@@ -83,9 +98,14 @@ class Bar {
   }
 
   go(i) {
+    this.goKey(this.app.graph.key[i]);
+  }
+
+  goKey(key) {
     this.close();
     this.app.state.tab = 'details';
-    this.app.reveal([this.app.graph.key[i]]);
+    this.app.stage.left.canvas.focus();
+    return this.app.reveal([key]);
   }
 
   key(e) {
@@ -109,6 +129,10 @@ class Bar {
           (this.at + (e.shiftKey ? list.length - 1 : 1)) % list.length : Math.max(this.chosen, 0);
         this.lastText = this.input.value;
         this.go(list[this.at]);
+      } else if (this.input.value.trim()) {
+        this.searchElsewhere(this.input.value).then(() => {
+          if (this.elsewhere.length) this.goKey(this.elsewhere[Math.max(this.chosen, 0)]);
+        });
       }
     } else if (e.key === 'Escape') {
       if (this.hits.classList.contains('hidden')) this.input.value = '';

@@ -44,6 +44,11 @@ function shown(text, most = 200) {
   return s;
 }
 
+// Of long names the end says most.
+function endOf(text, most) {
+  return text.length > most ? '…' + shown(text.slice(1 - most), most) : shown(text, most);
+}
+
 function debounce(work, delay) {
   let timer = 0;
   return (...args) => {

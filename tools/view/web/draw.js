@@ -61,6 +61,7 @@ function groupTitle(group, union) {
   if (group.kind === 'body') return bodyTitle(group, union);
   if (group.kind === 'page') return t('page', group.label);
   if (group.kind === 'block') return t('block', group.label);
+  if (group.kind === 'inputs' || group.kind === 'outputs') return t(group.kind);
   if (group.kind === 'repeat') return shown(group.label, 80) || t('repeated');
   return shown(group.label, 80);
 }
@@ -80,7 +81,7 @@ function measureItem(union) {
     }
     const wide = Math.max(widthOf(title, BOLD) + (item.group ? 26 : 0) + (times ? 40 : 0),
       widthOf(under, PLAIN) + (item.group ? 26 : 0));
-    item.w = Math.ceil(Math.min(Math.max(wide + 28, item.group ? 110 : 76), 260));
+    item.w = Math.ceil(Math.min(Math.max(wide + 28, item.group ? 124 : 88), 260));
     item.h = item.group ? GROUP_H : NODE_H;
     if (item.node >= 0 && !item.group && union.kind(item.node)) item.h = 36;
   };
@@ -213,9 +214,9 @@ class Painter {
       after + (times ? 46 : 0), y);
   }
 
-  chevron(x, y, down) {
+  chevron(x, y, down, colour) {
     const c = this.c;
-    c.strokeStyle = this.look.palette.dim;
+    c.strokeStyle = colour || this.look.palette.dim;
     c.lineWidth = 1.6;
     c.beginPath();
     if (down) {
@@ -306,7 +307,7 @@ class Painter {
     const soft = paint && paint.fill ? ink : p.dim;
     let x = item.x + 14, room = item.w - 24;
     if (item.group) {
-      this.chevron(item.x + 14, item.y + 19, false);
+      this.chevron(item.x + 14, item.y + 19, false, ink);
       x += 12;
       room -= 14 + (times ? 38 : 0);
     } else if (this.look.scene.union.kind(item.node)) {
@@ -326,15 +327,15 @@ class Painter {
     c.fillStyle = soft;
     c.font = PLAIN;
     const line = paint && paint.text ? paint.text : under;
-    const mark = item.group ? this.changes(item, x, y + 16) : 0;
+    const mark = item.group && !(paint && paint.text) ? this.changes(item, x, y + 16, paint) : 0;
     c.fillStyle = soft;
     c.fillText(cut(line, PLAIN, item.w - (x - item.x) - 10 - mark), x + mark, y + 16);
   }
 
   // '+3 -12 ~1' in a collapsed group; how wide it is.
-  changes(item, x, y) {
+  changes(item, x, y, paint) {
     const c = this.c, p = this.look.palette, status = this.look.statuses.item(item);
-    if (status === SAME) return 0;
+    if (status === SAME || paint) return 0;
     const [added, removed, changed] = item.counts;
     let at = x;
     c.font = PLAIN;
@@ -363,7 +364,8 @@ class Painter {
   outline(item) {
     const { selected, hits, hover, marks, palette: p } = this.look, c = this.c;
     const mark = marks && marks.get(item);
-    c.lineWidth = Math.max(selected.has(item) ? 2.5 : 1.6, (selected.has(item) ? 2.2 : 1.4) / this.k);
+    const chosen = selected.has(item);
+    c.lineWidth = Math.max(chosen ? 2.5 : 1.6, (chosen ? 2.2 : 1.4) / this.k);
     c.strokeStyle = selected.has(item) ? p.select : mark || (hits && hits.has(item) ? p.changed :
       p.dim);
     const d = hover === item && !selected.has(item) && !mark ? 1 : 3;

@@ -2,17 +2,17 @@
 // Runs in a worker, which gets its source as text: nothing outside this function is seen in it.
 //
 // A message has groups, inner ones first: {sizes: [w, h, ...] or [-1, index of an inner group],
-// edges: [from, to, weight, ...], ins, outs}. Nodes 0..items-1 are items; then come ins ports on the
-// upper border and outs ports on the lower one. The answer has for each group its size, the middle of
-// each node and the bends of each edge.
+// edges: [from, to, weight, ...], ins, outs}. Nodes 0..items-1 are items; then come ins ports on
+// the upper border and outs ports on the lower one. The answer has for each group its size, the
+// middle of each node and the bends of each edge.
 function layoutWorker(dagre) {
   const PAD = 18, HEAD = 34, NODE_GAP = 26, RANK_GAP = 38;
   const DAGRE_ITEMS = 60; // dagre's orders are better, its time grows fast
 
   // ---- a layout in layers of our own, for what is large -----------------------------------------
 
-  // The layer of each node: below all that leads to it; what nothing leads to stands right above its
-  // first user, ports stand first and last.
+  // The layer of each node: below all that leads to it; what nothing leads to stands right above
+  // its first user, ports stand first and last.
   function ranksOf(n, edges, ins, outs) {
     const next = Array.from({ length: n }, () => []), degree = new Int32Array(n);
     for (const [a, b] of edges) {
@@ -116,7 +116,8 @@ function layoutWorker(dagre) {
     }
     blocks.forEach((block, k) => {
       const end = k + 1 < blocks.length ? blocks[k + 1].from : layer.length;
-      for (let i = block.from; i < end; i++) layer[i].x = block.sum / block.weight + layer[i].offset;
+      const x = block.sum / block.weight;
+      for (let i = block.from; i < end; i++) layer[i].x = x + layer[i].offset;
     });
   }
 
@@ -171,8 +172,8 @@ function layoutWorker(dagre) {
     return { nodes, points };
   }
 
-  // What stands in one layer begins at one height, and edges go straight down beside what is higher,
-  // so that none crosses a box.
+  // What stands in one layer begins at one height, and edges go straight down beside what is
+  // higher, so that none crosses a box.
   function aligned(sizes, edgeList, { nodes, points }) {
     const layers = new Map();
     sizes.forEach(([, h], i) => {
@@ -191,8 +192,8 @@ function layoutWorker(dagre) {
       }
       return out;
     });
-    return { nodes: nodes.map((node, i) => ({ x: node.x,
-      y: layerOf(node.y).top + sizes[i][1] / 2 })), points: routes };
+    return { nodes: sizes.map(([, h], i) => ({ x: nodes[i].x,
+      y: layerOf(nodes[i].y).top + h / 2 })), points: routes };
   }
 
   // ---- groups -----------------------------------------------------------------------------------

@@ -127,7 +127,8 @@ class Model {
   readDelta(k, raw) {
     this.readValues(k, raw);
     const shifted = (list) => (list || []).map((uid) => uid + this.shift);
-    for (const [uid, op, name] of raw.passing || []) this.passing.set(uid + this.shift, { op, name });
+    for (const [uid, op, name] of raw.passing || [])
+      this.passing.set(uid + this.shift, { op, name });
     const added = raw.added ? this.addColumns(raw.added) : 0;
     const changed = raw.changed ? this.addColumns(raw.changed) : 0;
     const rewrites = (raw.rewrites || []).map((w) => ({ ...w, removed: shifted(w.removed),

@@ -31,7 +31,8 @@ class Rail {
     passes.forEach((p, k) => {
       if (app.comparing() && k < passes.length - 1) return;
       if (app.state.changedOnly && !app.changedBy(k) && app.state.pass !== k) return;
-      if (p.stage && p.stage !== stage && !app.comparing()) rows.push(el('div.stagename', null, shown(p.stage, 60)));
+      if (p.stage && p.stage !== stage && !app.comparing())
+        rows.push(el('div.stagename', null, shown(p.stage, 60)));
       stage = p.stage;
       rows.push(this.row(p, k, most));
     });

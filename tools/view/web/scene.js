@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is visible of a tree: items (nodes, collapsed and expanded groups) and the edges between them,
-// level by level. An edge that crosses the border of an expanded group is one edge on each level, and
-// the border has a port for it.
+// What is visible of a tree: items (nodes, collapsed and expanded groups) and the edges between
+// them, level by level. An edge that crosses the border of an expanded group is one edge on each
+// level, and the border has a port for it.
 
 const MOST_PORTS = 4;
 
@@ -74,8 +74,8 @@ class Scene {
     });
   }
 
-  // The links that draw an edge: visit(group item, from item or null for the upper border, to item or
-  // null for the lower one, the item outside).
+  // The links that draw an edge: visit(group item, from item or null for the upper border, to item
+  // or null for the lower one, the item outside).
   walk(e, visit) {
     let a = this.itemOf[this.union.from[e]], b = this.itemOf[this.union.to[e]];
     if (a === b) return;

@@ -31,12 +31,12 @@ class Search {
   }
 
   // Which texts of the table hold a word: asked once a text, however many nodes have it.
-  matcher(value, exact) {
+  matcher(value, fits = (text) => text.includes(value)) {
     const known = new Int8Array(this.model.strings.length);
     return (sid) => {
       if (known[sid] === 0) {
         const text = this.lower(sid);
-        known[sid] = (exact ? text === value : text.includes(value)) ? 1 : -1;
+        known[sid] = fits(text) ? 1 : -1;
       }
       return known[sid] === 1;
     };
@@ -45,8 +45,9 @@ class Search {
   // Whether a record fits a term.
   test({ field, value }, part) {
     const { model } = this, rec = model.records, k = part.state.k;
-    const has = this.matcher(value), type = (v) => model.type(v, k).toLowerCase();
-    const exactOp = this.matcher(value, true);
+    const has = this.matcher(value), typeOf = (v) => model.values.type.at(v, k) || 0;
+    const isDtype = this.matcher(value, (text) => dtypeOf(text) === value);
+    const exactOp = this.matcher(value, (text) => text === value);
     const anyOp = field === 'op' && this.opExists(exactOp) ? exactOp : has;
     const nameOf = (v) => has(model.values.name.at(v, k) || 0);
     switch (field) {
@@ -54,15 +55,15 @@ class Search {
       case 'name': return (r) => has(rec.name[r]) || rec.outs[r].some(nameOf);
       case 'scope': return (r) => has(rec.scope[r]);
       case 'attr': return (r) => has(rec.attrs[r]);
-      case 'dtype': return (r) => rec.outs[r].some((v) => dtypeOf(type(v)) === value);
-      case 'type': return (r) => rec.outs[r].some((v) => type(v).includes(value));
+      case 'dtype': return (r) => rec.outs[r].some((v) => isDtype(typeOf(v)));
+      case 'type': return (r) => rec.outs[r].some((v) => has(typeOf(v)));
       case 'in': return (r) => rec.ins[r].some((v) => v >= 0 &&
-        (nameOf(v) || type(v).includes(value)));
-      case 'out': return (r) => rec.outs[r].some((v) => nameOf(v) || type(v).includes(value));
+        (nameOf(v) || has(typeOf(v))));
+      case 'out': return (r) => rec.outs[r].some((v) => nameOf(v) || has(typeOf(v)));
       case 'weight': return (r) => rec.ins[r].some((v) => v >= 0 &&
         model.values.kind.at(v, k) === 2 && nameOf(v));
-      default: return (r) => has(rec.op[r]) || has(rec.npu[r]) || has(rec.name[r]) || has(rec.scope[r]) ||
-        rec.outs[r].some(nameOf);
+      default: return (r) => has(rec.op[r]) || has(rec.npu[r]) || has(rec.name[r]) ||
+        has(rec.scope[r]) || rec.outs[r].some(nameOf);
     }
   }
 
@@ -97,6 +98,22 @@ function findNodes(union, searches, text) {
     const [part, r] = union.best(i);
     if (wanted.some((x) => (STATUS_NAMES[union.status[i]] === x.value) === x.not)) continue;
     if (tests.get(part).every((test) => test(r))) out.push(i);
+  }
+  return out;
+}
+
+// Of nodes that the present graph lacks: ids whose last record fits, in any state that was read.
+function findElsewhere(model, search, text, most) {
+  const part = { model, state: { k: Infinity } };
+  const tests = parseQuery(text).filter((x) => x.field !== 'status').map((term) => {
+    const test = search.test(term, part);
+    return term.not ? (r) => !test(r) : test;
+  });
+  const last = new Map(), out = [];
+  model.records.id.forEach((id, r) => last.set(id, r));
+  for (const [id, r] of last) {
+    if (out.length >= most) break;
+    if (tests.length && tests.every((test) => test(r))) out.push(id);
   }
   return out;
 }

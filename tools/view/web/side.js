@@ -54,5 +54,6 @@ function section(title, ...children) {
 function nodeButton(app, key, name, right) {
   return el('button.ref', { type: 'button', 'data-key': key,
     onclick: () => app.reveal([key]) },
-  el('span.cut.grow', null, name ?? app.nameOf(key)), right ? el('span.mono.cut', null, right) : null);
+  el('span.cut.grow', null, name ?? app.nameOf(key)),
+  right ? el('span.mono.cut', null, right) : null);
 }

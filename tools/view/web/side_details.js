@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Details of a selected node: what it takes and gives, attributes against defaults, weights, reasons,
-// the op's document and NPU form, its life; or of a group, of several nodes, of the model.
+// Details of a selected node: what it takes and gives, attributes against defaults, weights,
+// reasons, the op's document and NPU form, its life; or of a group, of several nodes, of the model.
 
 const MOST_LISTED = 40;
 
@@ -168,7 +168,8 @@ class Details {
     const text = app.comparing() ? t(name + 'Compare') : t(name + 'By',
       app.index.passes[app.state.pass].name);
     return el('div.callout' + (u.status[i] === ADDED ? '.good' : ''), { 'data-status': name }, text,
-      w ? el('div', null, button(`${t('rewrite')} ${w.number}: ${shown(app.model.text(w.rule), 80)}`,
+      w ? el('div', null, button(`${t('rewrite')} ${w.number}: ` +
+        shown(app.model.text(w.rule), 80),
         () => app.setStep(app.rewrites().indexOf(w) + 1), { class: 'soft' })) : null,
       this.differences(i));
   }
@@ -235,7 +236,8 @@ class Details {
       const was = other && other.get(name);
       rows.push(el('dt', null, shown(name, 80)), el('dd.mono' + (same ? '.default' : ''), null,
         shown(value, 1000), same ? ' ' + t('isDefault') : Object.hasOwn(defaults, name) ?
-          el('span.default', null, ` (${t('default')} ${shown(String(defaults[name]), 60)})`) : null,
+          el('span.default', null, ` (${t('default')} ${shown(String(defaults[name]), 60)})`) :
+          null,
         was !== undefined && was !== null && was !== value && other ?
           el('div.minus', null, '− ' + shown(was, 300)) : null));
     }
@@ -295,8 +297,7 @@ class Details {
     const { model } = part, uid = model.records.id[r] - model.shift, out = [];
     for (const d of chunk.decisions || []) {
       if (!d.nodes.includes(uid) || out.length > 20) continue;
-      out.push(el('div.callout' + (d.effect === 'missed' || d.effect === 'near-miss' ? '' : '.good'),
-        { 'data-decision': '1' },
+      out.push(el('div.callout' + (isMissed(d) ? '' : '.good'), { 'data-decision': '1' },
         el('b', null, `${shown(model.text(d.rule), 80)} · ${shown(String(d.pass), 60)}`),
         el('div', null, shown(model.text(d.reason), 400)),
         d.text ? el('div.dim', null, shown(model.text(d.text), 800)) : null));

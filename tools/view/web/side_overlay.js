@@ -96,17 +96,18 @@ class OverlayPanel {
 
   makeTable(o) {
     const { app } = this, { model } = app;
+    const noteOf = (row) => o.note.get(row.id) || '';
     const r = (row) => model.records.id.length && row.record;
+    const opOf = (row) => model.text(model.records.op[r(row)]);
     const columns = [
-      { key: 'node', label: t('node'), text: (row) => shown(model.nodeName(r(row)), 80),
+      { key: 'node', label: t('node'), text: (row) => endOf(model.nodeName(r(row)), 24),
         value: (row) => row.at },
-      { key: 'op', label: t('opWord'), text: (row) => shown(model.text(model.records.op[r(row)]), 40),
-        value: (row) => model.text(model.records.op[r(row)]) },
+      { key: 'op', label: t('opWord'), text: (row) => shown(opOf(row), 40), value: opOf },
       { key: 'value', label: shown(o.unit || t('value'), 20), right: o.isNumber,
         text: (row) => shown(o.text(row.value), 60), value: (row) => row.value },
     ];
     if (o.note.size) columns.push({ key: 'note', label: t('note'),
-      text: (row) => shown(o.note.get(row.id) || '', 120), value: (row) => o.note.get(row.id) || '' });
+      text: (row) => shown(noteOf(row), 120), value: noteOf });
     const widths = o.note.size ? '5fr 3fr 3fr 4fr' : '5fr 3fr 3fr';
     return new Table(columns, widths, { label: o.title,
       selected: (row) => app.state.selection.includes(row.id),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chosen pass: what it is for, and each rewrite with its rule, what it matched and what it made.
+// The chosen pass: what it is for, and each rewrite with its rule, what it matched and what it
+// made.
 
 class PassPanel {
   constructor(app) {

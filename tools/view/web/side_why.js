@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reasons: fusions that happened or nearly did and the condition in the way, and why there are casts.
+// Reasons: fusions that happened or nearly did and the condition in the way, and why there are
+// casts.
 
 class WhyPanel {
   constructor(app) {
@@ -56,7 +57,8 @@ class WhyPanel {
       if (this.kind !== 'all' && this.kind !== 'casts') continue;
       const nodes = [c.uid + model.shift], reason = model.text(c.reason), text = model.text(c.text);
       if (!wanted(nodes, `${reason} ${text} ${this.namesOf(nodes)}`)) continue;
-      rows.push({ nodes, cast: true, title: this.namesOf(nodes), under: t('why_casts'), reason, text });
+      rows.push({ nodes, cast: true, title: this.namesOf(nodes), under: t('why_casts'), reason,
+        text });
     }
     const mine = (row) => row.nodes.some((id) => chosen.has(id)) ? 0 : 1;
     if (chosen.size) rows.sort((a, b) => mine(a) - mine(b));

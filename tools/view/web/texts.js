@@ -12,6 +12,7 @@ const TEXTS = {
   '单词匹配名称和算子的一部分。op: name: dtype: type: attr: scope: in: out: weight: status: ' +
     '限定一个方面，-词 表示排除，"..." 保留空格。'],
   found: ['Found nodes', '找到的节点'],
+  elsewhere: ['in another pass', '在其他阶段'],
   nothing: ['Nothing found', '没有找到'],
   mode: ['What the graph shows', '图的显示方式'],
   mode_graph: ['Graph', '图'],
@@ -39,6 +40,8 @@ const TEXTS = {
   expand: ['Expand', '展开'],
   collapse: ['Collapse', '折叠'],
   nodes: ['{0} nodes', '{0} 个节点'],
+  inputs: ['Inputs', '输入'],
+  outputs: ['Outputs', '输出'],
   page: ['Nodes {0}', '节点 {0}'],
   block: ['Block {0}', '第 {0} 块'],
   repeated: ['Repeated block', '重复块'],

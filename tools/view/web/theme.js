@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Colours: style.css has them, the canvas reads them from there, so both change together.
 
-const COLOURS = ['bg', 'panel', 'line', 'text', 'dim', 'accent', 'card', 'cardline', 'edge', 'group0',
-  'group1', 'added', 'removed', 'changed', 'addedbg', 'removedbg', 'changedbg', 'hot', 'up', 'down',
+const COLOURS = ['bg', 'panel', 'line', 'text', 'dim', 'accent', 'card', 'cardline', 'edge',
+  'group0', 'group1', 'added', 'removed', 'changed', 'addedbg', 'removedbg', 'changedbg', 'hot', 'up', 'down',
   'grid', 'select', 'low', 'high', 'none'];
 
 function readPalette() {
@@ -26,7 +26,9 @@ const KINDS = [
   ['act', /Relu|Gelu|Sigmoid|Tanh|Erf|Elu|Swish|Silu|Softplus|Mish|Clip|HardS|Selu|Exp$|^Log$/i],
   ['reduce', /Reduce|Pool|ArgM|TopK|CumSum/i],
   ['train', /Grad|Adam|SGD|Momentum|Apply|Optimizer|Lamb|Adagrad/i],
-  ['move', /Reshape|Transpose|Gather|Slice|Concat|Split|Squeeze|Unsqueeze|Expand|Tile|Pad|Flatten|Shape|Scatter|Resize|Identity|DepthToSpace|SpaceToDepth|Range|Constant|OneHot|StridedSlice|View/i],
+  ['move', new RegExp('Reshape|Transpose|Gather|Slice|Concat|Split|Squeeze|Expand|Tile|Pad|' +
+    'Flatten|Shape|Scatter|Resize|Identity|DepthToSpace|SpaceToDepth|Range|Constant|OneHot|View',
+  'i')],
   ['math', /./],
 ];
 const kindCache = new Map();

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes in groups: by scope, bodies below the node that owns them, repeated layers as one group, and
-// long flat lists in pages, so that no group has more children than a screen takes.
+// Nodes in groups: by scope, bodies below the node that owns them, repeated layers as one group,
+// and long flat lists in pages, so that no group has more children than a screen takes.
 //
 // A child is a node's index (a number) or a group (an object).
 
-const MOST_CHILDREN = 220; // of a group, before it gets pages
+const MOST_CHILDREN = 100; // of a group, before it gets pages
 const PAGE = 50;           // children of a page
 const MOST_PAGES = 60;     // of a group
+const MOST_ENDS = 10;      // inputs or outputs that stand alone
+
+const CLOSED = new Set(['repeat', 'inputs', 'outputs']); // at first
 
 class Group {
   constructor(id, label, kind, parent) {
@@ -41,6 +44,7 @@ class Tree {
     this.byScope = new Map();
     this.findOwners();
     for (let i = 0; i < union.n; i++) this.place(i);
+    this.gatherEnds();
     this.tidy(this.root);
     this.fold(this.root);
     this.number();
@@ -76,6 +80,21 @@ class Tree {
       list.splice(list.indexOf(group), 1);
       group.parent = scope;
       scope.children.push(group);
+    }
+  }
+
+  // Inputs and outputs in a group of their own, if they are many.
+  gatherEnds() {
+    const { root, union: u } = this;
+    for (const kind of [1, 2]) {
+      const ends = root.children.filter((c) => typeof c !== 'object' && u.kind(c) === kind);
+      if (ends.length <= MOST_ENDS) continue;
+      const made = this.add(kind === 1 ? '<' : '>', '', kind === 1 ? 'inputs' : 'outputs', root);
+      const set = new Set(ends);
+      root.children = root.children.filter((c) => !set.has(c) && c !== made);
+      made.children = ends;
+      if (kind === 1) root.children.unshift(made);
+      else root.children.push(made);
     }
   }
 
@@ -297,7 +316,7 @@ class Tree {
         for (const c of group.children) {
           if (typeof c !== 'object') continue;
           if (open.has(c.id)) look(c);
-          else if (c.kind !== 'repeat' && !c.times && visible + c.children.length <= most &&
+          else if (!CLOSED.has(c.kind) && !c.times && visible + c.children.length <= most &&
                    (!best || c.depth < best.depth || c.depth === best.depth &&
                     c.count > best.count)) best = c;
         }
@@ -339,7 +358,9 @@ function bestPeriod(hashes) {
   for (const period of periods) {
     for (let i = 0; i + period < hashes.length;) {
       let run = 0;
-      while (i + period + run < hashes.length && hashes[i + run] === hashes[i + period + run]) run++;
+      const same = () => i + period + run < hashes.length &&
+        hashes[i + run] === hashes[i + period + run];
+      while (same()) run++;
       const times = Math.floor(run / period) + 1, covered = times * period;
       if (times >= 3 && (!best || covered > best.covered ||
           covered === best.covered && period < best.period))

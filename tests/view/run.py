@@ -1,0 +1,64 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""run.py --tailor BIN: the page of `tailor view` in a browser: pages of made-up models
+(synthetic.py), driven by browser.js. Needs Chromium and, from npm, playwright-core and axe-core;
+says so and skips without them."""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path += [HERE, os.path.dirname(HERE)]
+import guard  # noqa: E402
+import synthetic  # noqa: E402
+
+CPU = 600  # seconds: a browser has many processes, and drawing is done without a graphics card
+
+
+def browser():
+    for name in ('chromium', 'chromium-browser', 'google-chrome'):
+        if shutil.which(name):
+            return shutil.which(name)
+    return None
+
+
+def install():
+    """What is missing, or None: the npm packages of package-lock.json, without a browser."""
+    if not shutil.which('node') or not shutil.which('npm'):
+        return 'node and npm are not installed'
+    if os.path.isdir(os.path.join(HERE, 'node_modules', 'playwright-core')):
+        return None
+    p = subprocess.run(['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix',
+                        HERE], env=dict(os.environ, PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD='1'),
+                       capture_output=True, text=True, check=False)
+    return 'npm ci failed: ' + p.stderr.strip()[-300:] if p.returncode else None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--tailor', required=True)
+    parser.add_argument('only', nargs='*', help='parts of browser.js')
+    args = parser.parse_args()
+    program, missing = browser(), install()
+    if not program or missing:
+        print(f'skipped: the page in a browser: {missing or "chromium is not installed"}')
+        print('0 passed, 0 failed, 1 skipped')
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, make in synthetic.MODELS.items():
+            synthetic.write(os.path.join(folder, name + '.html'), make())
+        p = guard.run(['node', os.path.join(HERE, 'browser.js'), folder, program, *args.only],
+                      cpu=CPU, capture_output=True, text=True)
+    print(p.stdout, end='')
+    if p.returncode > 1 or not re.search(r'^\d+ passed, \d+ failed$', p.stdout, re.M):
+        print(p.stderr[-3000:])
+        print('0 passed, 1 failed')
+        return 1
+    return p.returncode
+
+
+if __name__ == '__main__':
+    sys.exit(main())
