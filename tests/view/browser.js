@@ -307,7 +307,8 @@ async function details(pages) {
   await p.keyboard.press('y');
   const tir = await p.evaluate(() => window.tailorView.copied);
   check('details: copied as TIR',
-    tir.startsWith('%classifier/Gemm = Gemm(%pooler/If, %cls.weight)') && tir.endsWith('@classifier/Gemm {alpha=1.0, transB=0} : f32[1,2]'), tir);
+    tir.startsWith('%classifier/Gemm = Gemm(%pooler/If, %cls.weight)') &&
+    tir.endsWith('@classifier/Gemm {alpha=1.0, transB=0} : f32[1,2]'), tir);
   await p.keyboard.press('t');
   await p.waitForSelector('.lanes canvas');
   await pages.settle(p);

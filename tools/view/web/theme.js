@@ -2,8 +2,8 @@
 // Colours: style.css has them, the canvas reads them from there, so both change together.
 
 const COLOURS = ['bg', 'panel', 'line', 'text', 'dim', 'accent', 'card', 'cardline', 'edge',
-  'group0', 'group1', 'added', 'removed', 'changed', 'addedbg', 'removedbg', 'changedbg', 'hot', 'up', 'down',
-  'grid', 'select', 'low', 'high', 'none'];
+  'group0', 'group1', 'added', 'removed', 'changed', 'addedbg', 'removedbg', 'changedbg',
+  'hot', 'up', 'down',   'grid', 'select', 'low', 'high', 'none'];
 
 function readPalette() {
   const style = getComputedStyle(document.documentElement), palette = {};

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a reader asks of the graph: a rewrite, what leads to a node, a node to follow, an overlay, a
+// search.
+
+const Choices = {
+  // ---- rewrites ---------------------------------------------------------------------------------
+
+  rewrites() {
+    const delta = this.state.pass >= 0 && !this.comparing() ? this.model.deltas[this.state.pass] :
+      null;
+    return delta ? delta.rewrites : [];
+  },
+
+  // Shows rewrite `step` of the pass (from 1): those before it are done, those behind it are not.
+  async setStep(step) {
+    const list = this.rewrites();
+    if (!list.length) return;
+    const to = Math.max(0, Math.min(step, list.length));
+    const modeWas = this.state.mode;
+    this.state.step = to;
+    if (modeWas === 'graph') this.state.mode = 'overlay';
+    this.state.tab = 'pass';
+    if (to === 0) {
+      this.state.selection = [];
+      await this.build();
+      return;
+    }
+    const w = list[to - 1];
+    if (modeWas === 'graph') await this.build({ quiet: true });
+    await this.reveal([...w.added, ...w.removed], { zoom: undefined });
+    this.say(t('rewriteSaid', to, list.length, this.model.text(w.rule)));
+  },
+
+  stepStatus(u) {
+    const { step } = this.state, list = this.rewrites();
+    if (!step || !list.length) return null;
+    const done = new Map();
+    list.forEach((w, i) => {
+      for (const id of w.removed) done.set(id, i + 1);
+      for (const id of w.added) if (!done.has(id)) done.set(id, i + 1);
+    });
+    return (i, status) => {
+      const at = done.get(u.key[i]);
+      if (at === undefined || status === CHANGED) return at === step ? status : SAME;
+      if (at > step) return status === ADDED ? HIDDEN : SAME;
+      if (at < step) return status === REMOVED ? HIDDEN : SAME;
+      return status;
+    };
+  },
+
+  // ---- upstream, downstream, paths --------------------------------------------------------------
+
+  setReach(kind) {
+    const { state } = this;
+    state.reach = state.reach === kind ? null : kind;
+    if (state.reach === 'path' || state.reach === 'between') {
+      if (state.selection.length < 2) {
+        state.reach = null;
+        this.note(t('pathNeedsTwo'));
+        return;
+      }
+    } else if (state.reach && !state.selection.length) {
+      state.reach = null;
+      this.note(t('selectFirst'));
+      return;
+    }
+    this.invalidate();
+    if (state.reach && !this.reached()) {
+      state.reach = null;
+      this.note(t('noPath'));
+      this.invalidate();
+    }
+    this.update(['stage', 'side']);
+  },
+
+  // {set, path, count}: the nodes that the present reach marks.
+  reached() {
+    const { reach: kind, selection } = this.state, u = this.graph;
+    if (!kind || !u) return null;
+    const starts = selection.flatMap((w) => this.indexes(w));
+    let set = null, path = null;
+    if (kind === 'up' || kind === 'down') set = reach(u, starts, kind === 'down');
+    else if (kind === 'both') {
+      const up = reach(u, starts, false);
+      set = reach(u, starts, true).map((x, i) => x | up[i]);
+    } else {
+      const a = this.indexes(selection[0])[0], b = this.indexes(selection[1])[0];
+      if (a === undefined || b === undefined) return null;
+      path = shortestPath(u, a, b);
+      if (!path) return null;
+      if (kind === 'path') {
+        set = new Uint8Array(u.n);
+        for (const i of path) set[i] = 1;
+      } else {
+        set = between(u, a, b);
+      }
+    }
+    return { set, path, count: set.reduce((s, x) => s + x, 0) };
+  },
+
+  // ---- follow -----------------------------------------------------------------------------------
+
+  async follow(key) {
+    if (this.comparing()) return;
+    this.state.follow = key;
+    this.followed = key === null ? null : await followNode(this.model, key);
+    this.update(['rail', 'side', 'bar']);
+  },
+
+  selectFollowed() {
+    const ids = followedAt(this.followed, this.state.pass);
+    const before = this.state.pass >= 0 ? followedAt(this.followed, this.state.pass - 1) : [];
+    this.state.selection = ids.length ? ids : before;
+  },
+
+  async showFollowed() {
+    const present = this.state.selection.filter((id) => this.graph.indexOf.has(id));
+    if (present.length) await this.reveal(present, { select: this.state.selection });
+  },
+
+  // ---- overlays ---------------------------------------------------------------------------------
+
+  overlayNames() {
+    return [...this.chunks.names].filter((n) => n.startsWith('overlay-'))
+      .map((n) => n.slice(8)).sort();
+  },
+
+  async setOverlay(name, options = {}) {
+    this.state.overlay = name || null;
+    if (name && !this.overlays.has(name)) {
+      const chunk = await this.model.get('overlay-' + name);
+      if (chunk) this.overlays.set(name, new Overlay(name, chunk, this.model));
+      else this.state.overlay = null;
+    }
+    if (name && !options.keepTab) this.state.tab = 'overlay';
+    this.invalidate();
+    const o = this.overlay();
+    if (o && !options.keepTab && this.fewOf(o)) {
+      this.state.pass = o.state < 0 ? this.lastPass() : o.state;
+      this.state.mode = 'graph';
+      await this.build();
+      return;
+    }
+    this.update(['stage', 'side', 'bar']);
+  },
+
+  overlay() {
+    return this.state.overlay ? this.overlays.get(this.state.overlay) || null : null;
+  },
+
+  // Whether the present state lacks what an overlay speaks of.
+  fewOf(overlay) {
+    if (this.comparing()) return false;
+    let there = 0;
+    for (const id of overlay.value.keys()) if (this.graph.indexOf.has(id)) there++;
+    return there * 10 < overlay.value.size * 9;
+  },
+
+  // ---- search -----------------------------------------------------------------------------------
+
+  search(text) {
+    this.state.query = text;
+    const start = performance.now();
+    this.found = text.trim() ? findNodes(this.graph, this.searches, text) : [];
+    this.times.search = performance.now() - start;
+    this.hits = new Set(this.found.slice(0, 5000).map((i) => this.scene.itemOf[i]));
+    this.invalidate();
+    this.update(['stage']);
+    return this.found;
+  },
+};
+
+Object.assign(App.prototype, Choices);
