@@ -7,7 +7,15 @@
 
 #include <stdlib.h>
 
+#include "ir/edit_log.h"
+
 static const uint64_t label_gap = UINT64_C(1) << 32;
+
+/* Tells the log that a node is another one now. */
+static void note_change(const tl_module *m, tl_node_id n) {
+  if (m->log)
+    tl_edit_log_add(m->log, n, TL_OP_ERASED);
+}
 
 /* ---- uses ------------------------------------------------------------------------------------ */
 
@@ -54,6 +62,7 @@ static void unlink_use(tl_module *m, tl_use_id id) {
 void tl_node_set_operand(tl_module *m, tl_node_id n, uint32_t i, tl_value_id v) {
   tl_node *node = tl_node_get(m, n);
   TL_ASSERT(i < node->n_operands);
+  note_change(m, n);
   unlink_use(m, node->operands + i);
   link_use(m, node->operands + i, v);
 }
@@ -67,6 +76,7 @@ tl_status tl_node_set_operands(tl_module *m, tl_node_id n, const tl_value_id *v,
     if (!first)
       return TL_NO_MEMORY;
   }
+  note_change(m, n);
   for (uint32_t i = 0; i < node->n_operands; i++)
     unlink_use(m, node->operands + i);
   node->operands = first;
@@ -83,8 +93,10 @@ void tl_value_replace_uses(tl_module *m, tl_value_id from, tl_value_id to) {
   tl_value *source = tl_value_get(m, from);
   if (!source->first_use)
     return;
-  for (tl_use_id u = source->first_use; u; u = tl_use_get(m, u)->next)
+  for (tl_use_id u = source->first_use; u; u = tl_use_get(m, u)->next) {
+    note_change(m, tl_use_get(m, u)->user);
     tl_use_get(m, u)->value = to;
+  }
   /* splices the whole list behind the target's, in O(1) but for the loop above */
   if (to != TL_NO_VALUE) {
     tl_value *target = tl_value_get(m, to);
@@ -303,11 +315,13 @@ void tl_node_erase(tl_module *m, tl_node_id n) {
   erase_bodies(m, node);
   drop_operands(m, node);
   unlink_node(m, n);
+  tl_edit_log_add(m->log, n, node->op);
   node->op = TL_OP_ERASED;
 }
 
 void tl_node_set_op(tl_module *m, tl_node_id n, tl_op_id op) {
   tl_node *node = tl_node_get(m, n);
+  note_change(m, n);
   set_op(m, node, op);
   make_plain(op, node->attrs, node->n_attrs);
 }
@@ -318,6 +332,7 @@ void tl_node_trim_results(tl_module *m, tl_node_id n, uint32_t count) {
     TL_ASSERT(tl_value_get(m, node->results + i)->n_uses == 0);
     tl_value_get(m, node->results + i)->kind = TL_VALUE_NONE;
   }
+  note_change(m, n);
   if (count < node->n_results)
     node->n_results = count;
 }
@@ -328,6 +343,7 @@ tl_status tl_node_set_attrs(tl_module *m, tl_node_id n, const tl_attr *attrs, ui
     return TL_NO_MEMORY;
   tl_node *node = tl_node_get(m, n);
   make_plain(node->op, copy, count);
+  note_change(m, n);
   node->attrs = copy;
   node->n_attrs = count;
   return TL_OK;
@@ -337,6 +353,7 @@ tl_status tl_node_set_attrs(tl_module *m, tl_node_id n, const tl_attr *attrs, ui
 tl_status tl_node_set_attr(tl_module *m, tl_node_id n, tl_attr attr) {
   tl_node *node = tl_node_get(m, n);
   attr = plain(node->op, attr);
+  note_change(m, n);
   for (uint32_t i = 0; i < node->n_attrs; i++) {
     if (node->attrs[i].name == attr.name) {
       node->attrs[i] = attr;
@@ -357,6 +374,7 @@ tl_status tl_node_set_attr(tl_module *m, tl_node_id n, tl_attr attr) {
 void tl_node_remove_attr(tl_module *m, tl_node_id n, tl_symbol name) {
   tl_node *node = tl_node_get(m, n);
   uint32_t kept = 0;
+  note_change(m, n);
   for (uint32_t i = 0; i < node->n_attrs; i++)
     if (node->attrs[i].name != name)
       node->attrs[kept++] = node->attrs[i];

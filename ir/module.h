@@ -282,6 +282,7 @@ struct tl_module {
   uint32_t extra; /* documentation and metadata_props of the model */
   uint8_t form;   /* tl_form */
   tl_chip_fit chip_fit;
+  struct tl_edit_log *log; /* borrowed; receives edits (edit_log.h); NULL: nobody wants them */
 };
 
 /* What a file says of itself, with its path. */

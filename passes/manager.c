@@ -64,6 +64,15 @@ bool tl_pass_runs_in(const tl_pass_row *row, tl_stage pipeline) {
   }
 }
 
+const char *tl_pass_stage_name(const tl_pass_row *row) {
+  static const char *const names[] = {[TL_STAGE_ALL] = "always",         [TL_STAGE_ONNX] = "onnx",
+                                      [TL_STAGE_SELECT] = "select",      [TL_STAGE_AIR] = "air",
+                                      [TL_STAGE_PRECISION] = "dtypes",   [TL_STAGE_LAST] = "last",
+                                      [TL_STAGE_CANONICAL] = "canonical"};
+  TL_ASSERT_ROWS(names, TL_N_STAGES);
+  return names[row->stage];
+}
+
 const tl_pass_row *tl_pass_find(tl_sv name) {
   uint32_t n;
   const tl_pass_row *rows = tl_pass_rows(&n);
@@ -225,6 +234,7 @@ static tl_status run(tl_module *m, const tl_options *options, pipeline *l,
                   .fusions = p->fusions,
                   .rules = p->rules,
                   .question = p->question,
+                  .log = p->log,
                   .explain = p->explain && p->remark,
                   .elsewhere = p->explain_elsewhere,
                   .off_chip = p->stage == TL_STAGE_ONNX && !p->passes,

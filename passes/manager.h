@@ -53,6 +53,8 @@ const tl_pass_order *tl_pass_orders(uint32_t *n);
 tl_stage tl_pipeline_canonical(const tl_options *options);
 /* Returns true if the row is in pipelines of this kind. */
 bool tl_pass_runs_in(const tl_pass_row *row, tl_stage pipeline);
+/* Returns the word for the pipelines that contain the row: "always", "air" and so on. */
+const char *tl_pass_stage_name(const tl_pass_row *row);
 /* Returns the row of a pass by name; NULL if there is none. O(rows). */
 const tl_pass_row *tl_pass_find(tl_sv name);
 
@@ -91,6 +93,8 @@ typedef struct tl_pipeline_options {
   const struct tl_rule_question *question; /* answered by runs of rules; `explain` must be true;
                                             * NULL: nobody asks */
   tl_fusion_stats *fusions;     /* receives the counts of fusion passes; NULL: not wanted */
+  tl_edit_log *log;             /* where rewrites are marked; also the log of the module; NULL: not
+                                 * wanted */
   struct tl_step_record *steps; /* receives timelines of training steps; NULL: not wanted */
 } tl_pipeline_options;
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joins the parts of the page of `tailor view`: join_view.py WEB_DIR OUT. The files that parts.txt
+"""Joins the parts of the page of `tailor view`: join_view.py WEB_DIR OUT [DEPFILE]. The files that parts.txt
 lists become one script in one function, and the page's policy gets the hashes of script and style.
 The mark @DATA@ remains in OUT, once: the command writes the model's data there."""
 import base64
@@ -53,9 +53,14 @@ def page(folder):
     return text
 
 
-def main(folder, out):
+def main(folder, out, depfile=None):
     with open(out, 'w', encoding='utf-8') as f:
         f.write(page(folder))
+    if depfile:  # for the build: all that was read
+        names = [line.split('#')[0].split() for line in read(folder, 'parts.txt').split('\n')]
+        parts = ['shell.html', 'style.css', 'parts.txt', *(words[0] for words in names if words)]
+        with open(depfile, 'w', encoding='utf-8') as f:
+            f.write(f'{out}: ' + ' '.join(os.path.join(folder, part) for part in parts) + '\n')
 
 
 if __name__ == '__main__':

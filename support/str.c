@@ -262,16 +262,21 @@ void tl_buf_add_f64(tl_buf *b, double v) {
   add_decimal(b, text);
 }
 
-/* The format is run twice: first for its length, then into the buffer. */
+/* The format is run into the room that is left, and again if that was too little. */
 void tl_buf_vprintf(tl_buf *b, const char *fmt, va_list ap) {
+  size_t room = b->failed || !b->p ? 0 : b->cap - b->n;
   va_list again;
   va_copy(again, ap);
-  int n = vsnprintf(NULL, 0, fmt, ap);
-  if (n < 0)
+  int n = vsnprintf(room ? b->p + b->n : NULL, room, fmt, ap);
+  if (n < 0) {
     b->failed = true;
-  else if (reserve(b, (size_t)n + 1)) {
+  } else if ((size_t)n < room) {
+    b->n += (size_t)n;
+  } else if (reserve(b, (size_t)n + 1)) {
     vsnprintf(b->p + b->n, (size_t)n + 1, fmt, again);
     b->n += (size_t)n;
+  } else if (room) {
+    b->p[b->n] = '\0';
   }
   va_end(again);
 }

@@ -80,6 +80,8 @@ SCRIPTS = {
         'test-rules finds every wrong rule, and says nothing of right ones (some files)'),
     'training_info': ('tests/train/training_info.py', 'asan',
         'training steps of training_info'),
+    'view_data': ('tests/view/data.py', 'gcc',
+        'what tailor view writes: passes replayed, rewrites, hostile names, sizes, the server'),
     'view': ('tests/view/run.py', 'gcc',
         'the page of tailor view in a browser'),
     'traps': ('tests/precision/traps.py', 'gcc',

@@ -51,7 +51,7 @@ static void add_commands(tl_buf *out, const tl_option_row *row) {
     return;
   }
   for (size_t i = 0; i < n; i++) {
-    bool implied = (commands[i].bit & TL_COMMAND_DEBUG) && (row->commands & TL_COMMAND_CONVERT);
+    bool implied = (commands[i].bit & TL_COMMAND_LIKE_CONVERT) && (row->commands & TL_COMMAND_CONVERT);
     if (!(row->commands & commands[i].bit) || implied)
       continue;
     tl_buf_printf(out, "%s%s", any ? ", " : "", commands[i].name);
@@ -110,8 +110,8 @@ void tl_document_options(tl_buf *out) {
       "So "
       "an `atc` command line works with\n`tailor convert` in place of `atc`. If an option is given "
       "twice, the last value counts.\n\n"
-      "`bisect`, `reduce` and `replay` run conversions: they take every option of `convert`, "
-      "though the tables do not repeat them.\n\n"
+      "`bisect`, `reduce`, `replay` and `view` run conversions: they take every option of "
+      "`convert`, though the tables do not repeat them.\n\n"
       "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot read or write, "
       "5 a comparison\ndiffers, 70 internal error or out of memory, 128 + N stopped by signal N; "
       "with `--atc-exit` 255 "

@@ -87,6 +87,14 @@ static const tl_command commands[] = {
      "names of their results, then by structure; other names alone are a difference with --names. "
      "No pass is run. Exit status 5: there is a difference.",
      tl_command_diff},
+    {"view", TL_COMMAND_VIEW, "MODEL [OPTION of convert...] -o page.html",
+     "show a model on its way through the passes, in the browser",
+     "Runs the passes that convert runs with these options once, and writes one page with the graph "
+     "before them and what each pass, and each single rewrite of it, removed, added and changed, "
+     "and why. The page needs nothing from elsewhere and sends nothing anywhere. --emit says which "
+     "form the passes make: NPU form without it. Ops that have no NPU form stay what they are, and "
+     "if a pass fails, the page shows the way up to it.",
+     tl_command_view},
     {"extract", TL_COMMAND_EXTRACT, "MODEL [--from=NAMES] [--to=NAMES] -o OUTPUT... [--data=DIR]",
      "write a part of a model",
      "Writes the part of a model (ONNX, AIR or textual IR) between the values of --from, which "

@@ -74,9 +74,12 @@ enum {
   TL_COMMAND_SEARCH = 1 << 19, /* precision-search */
   TL_COMMAND_CACHE = 1 << 20,
   TL_COMMAND_ATC = 1 << 21,
-  TL_COMMAND_ANY = (1 << 22) - 1,
+  TL_COMMAND_VIEW = 1 << 22,
+  TL_COMMAND_ANY = (1 << 23) - 1,
   /* They run conversions over and over, and take all options of convert. */
-  TL_COMMAND_DEBUG = TL_COMMAND_BISECT | TL_COMMAND_REDUCE | TL_COMMAND_REPLAY | TL_COMMAND_SEARCH
+  TL_COMMAND_DEBUG = TL_COMMAND_BISECT | TL_COMMAND_REDUCE | TL_COMMAND_REPLAY | TL_COMMAND_SEARCH,
+  /* They take all options of convert, without being named in each row. */
+  TL_COMMAND_LIKE_CONVERT = TL_COMMAND_DEBUG | TL_COMMAND_VIEW
 };
 
 /* Groups of options in help and documents. From TL_OPTIONS_TRAIN on they are run configuration. */

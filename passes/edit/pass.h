@@ -5,6 +5,7 @@
 #ifndef TL_PASSES_EDIT_PASS_H
 #define TL_PASSES_EDIT_PASS_H
 
+#include "ir/edit_log.h"
 #include "ir/graph.h"
 #include "ir/options/fusion_stats.h"
 #include "ir/options/options.h"
@@ -98,6 +99,7 @@ struct tl_pass {
   uint64_t *rewrites;   /* number of rewrites of the whole pipeline so far */
   uint64_t limit;       /* upper bound of *rewrites, for bisection; UINT64_MAX: none */
   uint64_t changed;     /* rewrites of this run */
+  tl_edit_log *log;     /* where rewrites are marked; NULL: nobody wants to see single ones */
 };
 
 /* Counts one rewrite. Returns false, and counts nothing, once the limit is reached (bisection). */
@@ -106,6 +108,8 @@ static inline bool tl_pass_may_rewrite(tl_pass *p) {
     return false;
   ++*p->rewrites;
   p->changed++;
+  if (p->log)
+    tl_edit_log_mark(p->log, *p->rewrites);
   return true;
 }
 

@@ -329,6 +329,7 @@ static tl_status apply_match(engine *e, const candidate *c, tl_miss *miss, uint6
   if (e->r->pass->remark)
     n = tl_rule_list_nodes(e->m, c->rule, taken, names);
   note_taken(e);
+  tl_edit_log_begin(e->r->pass->log);
   TL_TRY(tl_match_apply(&e->match, &built, &done));
   if (!done) {
     if (miss && miss->code && e->r->pass->explain)

@@ -48,7 +48,7 @@ def text_of(path):
 
 
 # They take every option of convert, as docs/options.md says.
-DEBUGGERS = ['bisect', 'reduce', 'replay', 'precision-search']
+DEBUGGERS = ['bisect', 'reduce', 'replay', 'precision-search', 'view']
 
 
 class Project:

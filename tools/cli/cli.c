@@ -277,6 +277,7 @@ static tl_status take_word(tl_cli *cli, const char *arg) {
   }
   bool takes_two = cli->command->bit == TL_COMMAND_VERIFY || cli->command->bit == TL_COMMAND_DIFF ||
                    cli->command->bit == TL_COMMAND_DIFF_PRECISION ||
+                   cli->command->bit == TL_COMMAND_VIEW ||
                    cli->command->bit == TL_COMMAND_TEST_RULES;
   if (takes_two && cli->word && !cli->word2) {
     cli->word2 = arg;

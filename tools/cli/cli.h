@@ -146,6 +146,7 @@ tl_status tl_command_reduce(tl_cli *cli);
 tl_status tl_command_replay(tl_cli *cli);
 tl_status tl_command_precision_search(tl_cli *cli);
 tl_status tl_command_test_rules(tl_cli *cli);
+tl_status tl_command_view(tl_cli *cli);
 tl_status tl_command_simulate_ranks(tl_cli *cli);
 tl_status tl_command_cache(tl_cli *cli);
 tl_status tl_command_options(tl_cli *cli);

@@ -27,7 +27,7 @@ typedef struct cut {
   tl_cli *cli;
   tl_module *m;
   const tl_recorded *r;
-  const tl_edit *e;
+  const tl_reduction *e;
   tl_part part;
   bool *gone; /* by node: it is cut */
 } cut;
@@ -150,7 +150,7 @@ static bool do_cut(cut *c) {
   return tl_part_mark_needed(p) == TL_OK && tl_part_cut(p) == TL_OK;
 }
 
-static bool cut_nodes(tl_cli *cli, tl_module *m, const tl_recorded *r, const tl_edit *e) {
+static bool cut_nodes(tl_cli *cli, tl_module *m, const tl_recorded *r, const tl_reduction *e) {
   cut c = {.cli = cli, .m = m, .r = r, .e = e, .part = {.cli = cli, .m = m, .closed = true}};
   tl_buf_init(&c.part.notes);
   c.gone = calloc(tl_module_node_end(m), sizeof *c.gone);
@@ -193,7 +193,7 @@ static bool is_number(const tl_module *m, tl_type_id type) {
   return d != TL_DTYPE_NONE && d != TL_DTYPE_STRING && tl_type_elements(m, type, &n) && n > 0;
 }
 
-static bool fill(tl_module *m, const tl_edit *e) {
+static bool fill(tl_module *m, const tl_reduction *e) {
   tl_type_id type = tl_value_type(m, e->value);
   tl_tensor_id tensor = is_number(m, type) ? filled(m, type, e->fill) : TL_NO_TENSOR;
   if (tensor)
@@ -201,7 +201,7 @@ static bool fill(tl_module *m, const tl_edit *e) {
   return tensor;
 }
 
-static bool freeze(tl_module *m, const tl_edit *e) {
+static bool freeze(tl_module *m, const tl_reduction *e) {
   tl_type_id type = tl_value_type(m, e->value);
   tl_tensor_id tensor = is_number(m, type) ? filled(m, type, 1) : TL_NO_TENSOR;
   if (!tensor)
@@ -221,7 +221,7 @@ static void forget_types(tl_module *m) {
   m->sizes.n = 0;
 }
 
-static bool resize(tl_module *m, const tl_edit *e) {
+static bool resize(tl_module *m, const tl_reduction *e) {
   const tl_type *t = tl_type_get(m, tl_value_type(m, e->value));
   tl_dim dims[TL_MAX_RANK];
   for (int i = 0; i < t->rank; i++)
@@ -236,7 +236,7 @@ static bool resize(tl_module *m, const tl_edit *e) {
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static bool apply(tl_cli *cli, tl_module *m, const tl_recorded *r, const tl_edit *e) {
+static bool apply(tl_cli *cli, tl_module *m, const tl_recorded *r, const tl_reduction *e) {
   switch (e->kind) {
   case TL_EDIT_CUT: return cut_nodes(cli, m, r, e);
   case TL_EDIT_PASS: return tl_session_run_passes(&cli->session, m, e->pass) == TL_OK;
@@ -258,7 +258,7 @@ static void sweep(tl_module *m) {
       tl_graph_erase_constant(m, g->constants.at[i]);
 }
 
-bool tl_edit_do(tl_cli *cli, tl_module *m, const tl_recorded *r, const tl_edit *e) {
+bool tl_edit_do(tl_cli *cli, tl_module *m, const tl_recorded *r, const tl_reduction *e) {
   tl_diag_fn shown = cli->diag.fn;
   uint32_t errors = cli->diag.errors;
   cli->diag.fn = NULL; /* what a step leaves out is meant to go */

@@ -16,7 +16,7 @@ typedef enum tl_edit_kind {
 } tl_edit_kind;
 
 /* One step. Lists are borrowed. */
-typedef struct tl_edit {
+typedef struct tl_reduction {
   tl_edit_kind kind;
   const tl_node_id *nodes; /* CUT */
   uint32_t n_nodes;
@@ -29,7 +29,7 @@ typedef struct tl_edit {
   int64_t size;
   tl_node_id node; /* ATTR */
   tl_symbol attr;
-} tl_edit;
+} tl_reduction;
 
 /* What a run of the whole model showed of its values. */
 typedef struct tl_recorded {
@@ -46,6 +46,6 @@ void tl_recorded_release(tl_recorded *r);
 
 /* Does a step. Returns false if it cannot be done, or does nothing; the module is then only good
  * for destruction. */
-bool tl_edit_do(tl_cli *cli, tl_module *m, const tl_recorded *r, const tl_edit *e);
+bool tl_edit_do(tl_cli *cli, tl_module *m, const tl_recorded *r, const tl_reduction *e);
 
 #endif

@@ -16,7 +16,7 @@
 #include "tools/debug/edits.h"
 #include "tools/debug/check.h"
 
-TL_VEC(edit_vec, tl_edit);
+TL_VEC(edit_vec, tl_reduction);
 
 /* State of a reduction. */
 typedef struct reduction {
@@ -38,8 +38,8 @@ typedef struct reduction {
 /* The work of one process. */
 typedef struct trial {
   reduction *r;
-  const tl_edit *edit; /* NULL: the model as it is */
-  tl_buf *why;         /* receives the first error */
+  const tl_reduction *edit; /* NULL: the model as it is */
+  tl_buf *why;              /* receives the first error */
 } trial;
 
 static double now(void) {
@@ -100,7 +100,7 @@ static bool is_same(const tl_failure *a, const tl_failure *b) {
 
 /* Tries up to r->jobs steps at a time. *found: index of the first after which the model still
  * fails, n: none. */
-static tl_status try_some(reduction *r, const tl_edit *edits, uint32_t n, uint32_t *found) {
+static tl_status try_some(reduction *r, const tl_reduction *edits, uint32_t n, uint32_t *found) {
   tl_child children[64];
   trial trials[64];
   uint32_t started = 0;
@@ -137,7 +137,7 @@ static tl_status try_some(reduction *r, const tl_edit *edits, uint32_t n, uint32
 }
 
 /* Tries steps in their order and does the first after which the model still fails. */
-static tl_status take_first(reduction *r, const tl_edit *edits, uint32_t n, bool *taken) {
+static tl_status take_first(reduction *r, const tl_reduction *edits, uint32_t n, bool *taken) {
   *taken = false;
   for (uint32_t from = 0; from < n && !is_over(r); from += r->jobs) {
     uint32_t k = n - from < r->jobs ? n - from : r->jobs, found;
@@ -180,11 +180,12 @@ static tl_status reduce_outputs(reduction *r) {
     for (uint32_t i = 0; ok && i < n; i++)
       ok = tl_u32_vec_push(&outputs, tl_graph_output(r->m, g, i));
     for (uint32_t i = 0; ok && i < n; i++)
-      ok = edit_vec_push(&edits,
-                         (tl_edit){.kind = TL_EDIT_CUT, .outputs = &outputs.at[i], .n_outputs = 1});
+      ok = edit_vec_push(
+          &edits, (tl_reduction){.kind = TL_EDIT_CUT, .outputs = &outputs.at[i], .n_outputs = 1});
     for (uint32_t i = 2; ok && i < n; i++) { /* all but the first or the last ones */
-      tl_edit head = {.kind = TL_EDIT_CUT, .outputs = outputs.at, .n_outputs = n / i};
-      tl_edit tail = {.kind = TL_EDIT_CUT, .outputs = outputs.at + n / i, .n_outputs = n - n / i};
+      tl_reduction head = {.kind = TL_EDIT_CUT, .outputs = outputs.at, .n_outputs = n / i};
+      tl_reduction tail = {
+          .kind = TL_EDIT_CUT, .outputs = outputs.at + n / i, .n_outputs = n - n / i};
       ok = edit_vec_push(&edits, head) && edit_vec_push(&edits, tail);
     }
     taken = false;
@@ -202,7 +203,7 @@ static tl_status sweep_nodes(reduction *r, uint32_t size, bool *any) {
   uint32_t end = UINT32_MAX;
   tl_status status = TL_OK;
   while (status == TL_OK && end && !is_over(r)) {
-    tl_edit edits[64];
+    tl_reduction edits[64];
     uint32_t n = 0, at = 0;
     bool taken;
     if (!list_nodes(r->m, &nodes))
@@ -211,7 +212,7 @@ static tl_status sweep_nodes(reduction *r, uint32_t size, bool *any) {
     for (; n < r->jobs && n < 64 && at > 0; n++) {
       uint32_t k = at < size ? at : size;
       at -= k;
-      edits[n] = (tl_edit){.kind = TL_EDIT_CUT, .nodes = nodes.at + at, .n_nodes = k};
+      edits[n] = (tl_reduction){.kind = TL_EDIT_CUT, .nodes = nodes.at + at, .n_nodes = k};
     }
     show_progress(r, r->cli->word);
     if (status == TL_OK && n)
@@ -255,7 +256,7 @@ static bool list_passes(const tl_module *m, edit_vec *out) {
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     for (uint32_t g = 0; g < m->graphs.n; g++)
       if (!m->graphs.at[g]->erased && m->graphs.at[g]->kind == TL_GRAPH_BODY) {
-        if (!edit_vec_push(out, (tl_edit){.kind = TL_EDIT_PASS, .pass = names[i]}))
+        if (!edit_vec_push(out, (tl_reduction){.kind = TL_EDIT_PASS, .pass = names[i]}))
           return false;
         break;
       }
@@ -265,7 +266,7 @@ static bool list_passes(const tl_module *m, edit_vec *out) {
 static bool list_inputs(const tl_module *m, edit_vec *out) {
   const tl_graph *g = tl_module_main(m);
   for (uint32_t i = 0; g->inputs.n > 1 && i < g->inputs.n; i++)
-    if (!edit_vec_push(out, (tl_edit){.kind = TL_EDIT_FREEZE, .value = g->inputs.at[i]}))
+    if (!edit_vec_push(out, (tl_reduction){.kind = TL_EDIT_FREEZE, .value = g->inputs.at[i]}))
       return false;
   return true;
 }
@@ -278,10 +279,10 @@ static bool list_sizes(const tl_module *m, edit_vec *out) {
       const int64_t sizes[] = {1, 2, t->dims[k] / 2};
       for (int q = 0; q < 3; q++)
         if (t->dims[k] > sizes[q] && sizes[q] > 0 &&
-            !edit_vec_push(out, (tl_edit){.kind = TL_EDIT_SIZE,
-                                          .value = g->inputs.at[i],
-                                          .axis = k,
-                                          .size = sizes[q]}))
+            !edit_vec_push(out, (tl_reduction){.kind = TL_EDIT_SIZE,
+                                               .value = g->inputs.at[i],
+                                               .axis = k,
+                                               .size = sizes[q]}))
           return false;
     }
   }
@@ -294,7 +295,7 @@ static bool list_attributes(const tl_module *m, edit_vec *out) {
     for (uint32_t i = 0; i < node->n_attrs; i++) {
       const tl_attr *a = &node->attrs[i];
       if (a->kind != TL_ATTR_GRAPH && a->kind != TL_ATTR_GRAPHS &&
-          !edit_vec_push(out, (tl_edit){.kind = TL_EDIT_ATTR, .node = n, .attr = a->name}))
+          !edit_vec_push(out, (tl_reduction){.kind = TL_EDIT_ATTR, .node = n, .attr = a->name}))
         return false;
     }
   }
@@ -319,8 +320,8 @@ static bool list_weights(const tl_module *m, edit_vec *out) {
   for (uint32_t i = 0; i < g->constants.n; i++)
     for (int k = 0; k < 2 && g->constants.at[i]; k++)
       if (has_contents(m, g->constants.at[i]) &&
-          !edit_vec_push(out,
-                         (tl_edit){.kind = TL_EDIT_FILL, .value = g->constants.at[i], .fill = k}))
+          !edit_vec_push(
+              out, (tl_reduction){.kind = TL_EDIT_FILL, .value = g->constants.at[i], .fill = k}))
         return false;
   return true;
 }

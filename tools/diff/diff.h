@@ -127,6 +127,9 @@ bool tl_same_operands(const tl_pairs *p, tl_node_id a, tl_node_id b);
 /* Lists all differences, in the order of the nodes. TL_NO_MEMORY, not reported. */
 tl_status tl_differences(const tl_pairs *p, tl_difference_vec *out) TL_NODISCARD;
 
+/* Adds the words for what differs, with commas between: "operands, dtype". */
+void tl_diff_add_what(tl_buf *out, uint16_t what);
+
 /* ---- report (report.c) ----------------------------------------------------------------------- */
 
 /* Adds the differences as text with lines of textual IR; counts by op type; JSON. TL_NO_MEMORY, not

@@ -170,14 +170,21 @@ static tl_node_id fused_into(const report *r, const tl_difference *d) {
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void add_whats(const report *r, const tl_difference *d) {
-  const char *between = ": ";
-  for (unsigned i = 0; i < TL_N_WHAT && d->change == TL_CHANGED; i++) {
-    if (!(d->what >> i & 1))
+void tl_diff_add_what(tl_buf *out, uint16_t what) {
+  const char *between = "";
+  for (unsigned i = 0; i < TL_N_WHAT; i++) {
+    if (!(what >> i & 1))
       continue;
-    tl_buf_printf(r->out, "%s%s", between, what_names[i]);
+    tl_buf_printf(out, "%s%s", between, what_names[i]);
     between = ", ";
   }
+}
+
+static void add_whats(const report *r, const tl_difference *d) {
+  if (d->change != TL_CHANGED || !d->what)
+    return;
+  tl_buf_add_z(r->out, ": ");
+  tl_diff_add_what(r->out, d->what);
 }
 
 /* "@@ changed Conv "c" in If "i" then_branch: attributes, shape @@" */

@@ -7,6 +7,7 @@
 #include "ir/ops_gen.h"
 #include "ir/tensor_count.h"
 #include "support/map.h"
+#include "passes/precision/reason.h"
 #include "support/json_writer.h"
 #include "tools/explain/decision.h"
 #include "tools/explain/life.h"
@@ -96,34 +97,10 @@ static void add_signature(tl_buf *out, const tl_precision_choice *c) {
   }
 }
 
-/* Returns the sentence of a rule. Two rules mean something else at this place: the chip may have
- * set the mode, and results of gray ops follow the operands that decided. */
-static const char *sentence(const view *x, const tl_precision_slot *s, bool output) {
-  if (x->d->config->by_chip && s->rule == TL_BY_MODE)
-    return "no mode is given, so dtypes that the chip has are kept";
-  if (output && s->rule == TL_BY_GRAY)
-    return "the op is gray and its operands leave this dtype";
-  return tl_precision_rule_sentence((tl_precision_rule)s->rule);
-}
-
-/* Adds why a slot has its dtype: the rule, the value it follows, and how well a signature fits. */
+/* Adds why a slot has its dtype. */
 static void add_reason(const view *x, tl_buf *out, const tl_precision_slot *s, bool output,
                        const char *why) {
-  bool own = s->rule == TL_BY_POLICY || s->rule == TL_BY_EPSILON || s->rule == TL_BY_ANGLE ||
-             s->rule == TL_BY_BLOCKED || s->rule == TL_BY_INCLUDED;
-  tl_buf_add_z(out, own && why ? why : sentence(x, s, output));
-  if (s->from)
-    tl_buf_printf(out, ": `%.*s` is %s", TL_SV_ARG(tl_value_name(x->m, s->from)),
-                  dtype_name(x->d->values[s->from].chosen));
-  if (s->match == TL_MATCH_NONE && s->rule != TL_BY_FIXED && s->rule != TL_BY_NO_ROW &&
-      s->rule != TL_BY_SIGNATURE && s->rule != TL_BY_BODY && s->rule != TL_BY_BRANCHES)
-    tl_buf_add_z(out, "; no signature fits, another one is used");
-  else if (s->match == TL_MATCH_SECOND)
-    tl_buf_add_z(out, "; it has no lower dtype");
-  else if (s->match == TL_MATCH_RAISED && s->chosen != s->original)
-    tl_buf_add_z(out, "; the next wider one that the op takes");
-  else if (s->match == TL_MATCH_REDUCED && s->rule != TL_BY_WHITE && s->rule != TL_BY_INCLUDED)
-    tl_buf_add_z(out, "; the op takes no wider one");
+  tl_precision_add_reason(x->m, x->d, (tl_precision_place){s, output, why}, out);
 }
 
 /* Adds one line about an operand or result. */

@@ -5,6 +5,7 @@
 #include "support/json_writer.h"
 #include "tools/tables/meanings.h"
 #include "tools/tables/op_chip.h"
+#include "tools/tables/ops.h"
 
 static bool is_npu(const tl_op *op) { return strcmp(op->domain, "npu") == 0; }
 
@@ -58,6 +59,19 @@ static void add_vars(tl_buf *out, const tl_op *op) {
   }
 }
 
+void tl_op_add_default(tl_buf *out, const tl_op_attr *a) {
+  if (!a->has_default)
+    return;
+  if (a->value.kind == TL_ATTR_INT)
+    tl_buf_add_i64(out, a->value.u.i);
+  if (a->value.kind == TL_ATTR_BOOL)
+    tl_buf_add_z(out, a->value.u.i ? "true" : "false");
+  if (a->value.kind == TL_ATTR_FLOAT)
+    tl_buf_add_f32(out, a->value.u.f);
+  if (a->value.kind == TL_ATTR_STRING && a->value.u.s)
+    tl_buf_printf(out, "\"%s\"", tl_seed_strings[a->value.u.s - 1]);
+}
+
 /* Adds the attributes of an op with their kinds and defaults. */
 static void add_attrs(tl_buf *out, const tl_op *op) {
   for (uint8_t i = 0; i < op->n_attrs; i++) {
@@ -66,22 +80,18 @@ static void add_attrs(tl_buf *out, const tl_op *op) {
     tl_buf_printf(out, "  attr     %s: %s%s", tl_seed_strings[a->value.name - 1],
                   a->flag ? "flag" : tl_attr_kind_name((tl_attr_kind)a->value.kind),
                   a->required ? " (required)" : "");
-    if (a->has_default && a->value.kind == TL_ATTR_INT)
-      tl_buf_printf(out, " = %lld", (long long)a->value.u.i);
-    if (a->has_default && a->value.kind == TL_ATTR_BOOL)
-      tl_buf_add_z(out, a->value.u.i ? " = true" : " = false");
-    if (a->has_default && a->value.kind == TL_ATTR_FLOAT) {
-      tl_buf_add_z(out, " = ");
-      tl_buf_add_f32(out, a->value.u.f);
-    }
-    if (a->has_default && a->value.kind == TL_ATTR_STRING && a->value.u.s)
-      tl_buf_printf(out, " = \"%s\"", tl_seed_strings[a->value.u.s - 1]);
+    tl_buf value;
+    tl_buf_init(&value);
+    tl_op_add_default(&value, a);
+    if (value.n)
+      tl_buf_printf(out, " = %.*s", TL_SV_ARG(tl_buf_view(&value)));
+    out->failed = out->failed || value.failed;
+    tl_buf_release(&value);
     tl_buf_add_char(out, '\n');
   }
 }
 
-/* Adds all facts about an op. */
-static void describe(tl_buf *out, const tl_op_chip *chip, const tl_op *op) {
+void tl_op_describe(tl_buf *out, const tl_op *op) {
   add_name(out, op);
   if (op->n_since) {
     tl_buf_add_z(out, " (versions ");
@@ -93,6 +103,11 @@ static void describe(tl_buf *out, const tl_op_chip *chip, const tl_op *op) {
   add_ports(out, "result", op->results, op->n_result_ports, op);
   add_vars(out, op);
   add_attrs(out, op);
+}
+
+/* Adds all that is known of an op. */
+static void describe(tl_buf *out, const tl_op_chip *chip, const tl_op *op) {
+  tl_op_describe(out, op);
   tl_add_meaning(out, op);
   tl_op_chip_candidates(out, chip, op);
 }

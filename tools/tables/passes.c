@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Implements tailor passes and docs/passes.md: the table of the pipeline. */
 #include "passes/manager.h"
-#include "support/assert.h"
 #include "tools/cli/cli.h"
 #include "support/json_writer.h"
-
-/* Returns the outputs for which a pass runs. */
-static const char *stage_name(uint8_t stage) {
-  static const char *const names[] = {[TL_STAGE_ALL] = "always",         [TL_STAGE_ONNX] = "onnx",
-                                      [TL_STAGE_SELECT] = "select",      [TL_STAGE_AIR] = "air",
-                                      [TL_STAGE_PRECISION] = "dtypes",   [TL_STAGE_LAST] = "last",
-                                      [TL_STAGE_CANONICAL] = "canonical"};
-  TL_ASSERT_ROWS(names, TL_N_STAGES);
-  return names[stage];
-}
 
 /* Adds the rows of the pipeline as JSON. */
 static void add_json(tl_buf *out, const tl_pass_row *rows, uint32_t n) {
@@ -24,7 +13,7 @@ static void add_json(tl_buf *out, const tl_pass_row *rows, uint32_t n) {
     tl_put_object(w);
     tl_member_z(w, "name", rows[i].name);
     tl_member_u64(w, "level", rows[i].level);
-    tl_member_z(w, "stage", stage_name(rows[i].stage));
+    tl_member_z(w, "stage", tl_pass_stage_name(&rows[i]));
     tl_member_z(w, "after", rows[i].summary);
     tl_put_end(w);
   }
@@ -36,7 +25,7 @@ static void add_text(tl_buf *out, const tl_pass_row *rows, uint32_t n) {
   tl_buf_add_z(out, "pass                     from  output  afterwards\n");
   for (uint32_t i = 0; i < n; i++)
     tl_buf_printf(out, "%-24s -O%u   %-7s %s\n", rows[i].name, rows[i].level,
-                  rows[i].stage == TL_STAGE_ALL ? "any" : stage_name(rows[i].stage),
+                  rows[i].stage == TL_STAGE_ALL ? "any" : tl_pass_stage_name(&rows[i]),
                   rows[i].summary);
 }
 
@@ -82,7 +71,7 @@ void tl_document_passes(tl_buf *out) {
                     "| pass | level | output | afterwards |\n|---|---|---|---|\n");
   for (uint32_t i = 0; i < n; i++)
     tl_buf_printf(out, "| `%s` | %u | %s | %s |\n", rows[i].name, rows[i].level,
-                  rows[i].stage == TL_STAGE_ALL ? "any" : stage_name(rows[i].stage),
+                  rows[i].stage == TL_STAGE_ALL ? "any" : tl_pass_stage_name(&rows[i]),
                   rows[i].summary);
   const tl_pass_order *orders = tl_pass_orders(&n);
   tl_buf_add_z(out, "\n## Order\n\n| before | after | because |\n|---|---|---|\n");

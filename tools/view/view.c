@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Implements tailor view: a model through its passes, as a page for the browser. */
+#include "support/json_writer.h"
+#include "tools/cli/output.h"
+#include "tools/page/file.h"
+#include "tools/page/model.h"
+#include "tools/view/compare.h"
+#include "tools/view/serve.h"
+
+enum { SCHEMA = 1 };
+
+/* One or two models, and the command line of the second. */
+typedef struct view {
+  tl_cli *cli;
+  tl_cli second;
+  tl_view_model models[2];
+  uint32_t n;
+  tl_chunks chunks;
+} view;
+
+/* ---- the index ------------------------------------------------------------------------------- */
+
+/* Adds the arguments as they were given, but for the outputs: what matters is what was asked of the
+ * model, and the page is the same wherever it is written. */
+static void put_options(tl_cli *cli, tl_json_writer *w) {
+  tl_put_key(w, "options");
+  tl_put_array(w);
+  for (int i = 0; i < cli->n_arguments; i++) {
+    const char *arg = cli->arguments[i];
+    if (strcmp(arg, "-o") == 0 || strcmp(arg, "--output") == 0)
+      i++;
+    else if (strncmp(arg, "-o", 2) != 0 && strncmp(arg, "--output=", 9) != 0 && arg[0] == '-' &&
+             strcmp(arg, "--open") != 0 && strncmp(arg, "--serve", 7) != 0)
+      tl_put_z(w, arg);
+  }
+  tl_put_end(w);
+}
+
+static void put_index(const view *v, tl_buf *out) {
+  const tl_chunks *chunks = &v->chunks;
+  tl_json_writer writer = tl_json_to(out), *w = &writer;
+  tl_buf key;
+  tl_buf_init(&key);
+  tl_print_version_key(&key);
+  tl_put_object(w);
+  tl_member_u64(w, "schema", SCHEMA);
+  tl_member_z(w, "tool", "tailor");
+  tl_member_sv(w, "key", tl_sv_trim(tl_buf_view(&key)));
+  tl_member_z(w, "what", v->n > 1 ? "compare" : "view");
+  tl_member_z(w, "language", "en");
+  tl_json_line(w, 0);
+  put_options(v->cli, w);
+  tl_json_line(w, 0);
+  tl_put_key(w, "models");
+  tl_put_array(w);
+  for (uint32_t i = 0; i < v->n; i++) {
+    tl_put_object(w);
+    tl_view_model_index(&v->models[i], w);
+    tl_put_end(w);
+  }
+  tl_put_end(w);
+  tl_json_line(w, 0);
+  tl_put_key(w, "chunks");
+  tl_put_array(w);
+  for (uint32_t i = 0; i < chunks->at.n; i++)
+    tl_put_z(w, chunks->at.at[i].name);
+  tl_put_end(w);
+  tl_put_end(w);
+  out->failed = out->failed || key.failed;
+  tl_buf_release(&key);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static tl_status refuse(tl_cli *cli, tl_option_id id, const char *why) {
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, id), "%s", why);
+}
+
+/* Options of convert about files that view does not write, and about what convert prints. */
+static tl_status check_options(tl_cli *cli) {
+  static const tl_option_id others[] = {
+      TL_OPTION_DEPFILE,       TL_OPTION_DEPS_JSON,    TL_OPTION_PRINT_INPUTS,
+      TL_OPTION_DRY_RUN,       TL_OPTION_VERIFY,       TL_OPTION_REPRODUCER,
+      TL_OPTION_SUMMARY,       TL_OPTION_PRINT_BEFORE, TL_OPTION_PRINT_AFTER,
+      TL_OPTION_PRINT_CHANGED, TL_OPTION_PRINT_ONLY,   TL_OPTION_PRINT_CHANGED_FORM,
+      TL_OPTION_DUMP_DIR,      TL_OPTION_STATS,        TL_OPTION_REMARKS,
+      TL_OPTION_TRACE_COMPILER};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (tl_cli_has(cli, others[i]))
+      return refuse(cli, others[i], "has no effect on a page\vleave this option out");
+  return TL_OK;
+}
+
+/* Reads the port of --serve. */
+static tl_status read_port(tl_cli *cli, unsigned *out) {
+  uint64_t port;
+  if (!tl_parse_u64(tl_sv_from(tl_cli_get(cli, TL_OPTION_SERVE)), &port) || port > 65535)
+    return refuse(cli, TL_OPTION_SERVE, "is no port\vgive a number up to 65535");
+  *out = (unsigned)port;
+  return TL_OK;
+}
+
+static bool is_stream(const char *path) { return path && strcmp(path, "-") == 0; }
+
+static tl_status check_arguments(tl_cli *cli) {
+  const char *page = cli->outputs.n ? cli->outputs.at[0] : NULL;
+  bool two = cli->word2 || tl_cli_has(cli, TL_OPTION_AGAINST);
+  if (!cli->word)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
+                   "no model is named\vtailor view MODEL -o page.html");
+  if (cli->outputs.n > 1)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE, "a page is one file\vgive -o once");
+  if (!page && !tl_cli_has(cli, TL_OPTION_SERVE))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
+                   "no page is named\vadd -o page.html, or --serve");
+  if (is_stream(page) && tl_cli_has(cli, TL_OPTION_OPEN))
+    return refuse(cli, TL_OPTION_OPEN, "needs a page in a file, or --serve");
+  if (two && (is_stream(cli->word) || is_stream(cli->word2)))
+    return tl_fail(&cli->diag, TL_UNSUPPORTED, TL_NOWHERE,
+                   "models that are compared are read twice, so none can be standard input");
+  return check_options(cli);
+}
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+static bool add_word(view *v, tl_argument_vec *words, tl_sv word) {
+  char *copy = tl_arena_copy(&v->cli->settings.arena, word.p, word.n);
+  return copy && tl_argument_vec_push(words, copy);
+}
+
+/* Lists the arguments of the first model, then those of --against, which win. */
+static bool list_words(view *v, tl_argument_vec *words) {
+  tl_cli *cli = v->cli;
+  bool ok = true;
+  for (int i = 0; i < cli->n_arguments && ok; i++) {
+    const char *arg = cli->arguments[i];
+    i += strcmp(arg, "--against") == 0; /* its value follows */
+    if (strncmp(arg, "--against", 9) != 0)
+      ok = add_word(v, words, tl_sv_from(arg));
+  }
+  tl_sv rest = tl_sv_from(tl_cli_get(cli, TL_OPTION_AGAINST));
+  while (rest.p && ok) {
+    tl_sv word = tl_sv_split(&rest, ' ');
+    ok = !word.n || add_word(v, words, word);
+  }
+  return ok;
+}
+
+/* Makes the command line of the second model. */
+static tl_status open_second(view *v) {
+  tl_argument_vec words = {0};
+  tl_cli_init(&v->second, v->cli->command, v->cli->signal);
+  tl_status status = list_words(v, &words) ? tl_cli_parse(&v->second, (int)words.n, words.at)
+                                           : tl_fail_memory(&v->cli->diag, TL_NOWHERE);
+  v->second.n_arguments = 0; /* the words go */
+  tl_argument_vec_release(&words);
+  TL_TRY(status);
+  tl_settings_for_toolkit(&v->second.settings);
+  return tl_settings_resolve(&v->second.settings, &v->second.diag);
+}
+
+static tl_status make_models(view *v) {
+  tl_cli *cli = v->cli;
+  tl_settings_for_toolkit(&cli->settings);
+  TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
+  v->n = 1;
+  TL_TRY(tl_view_model_make(&v->models[0], cli, cli->word, &v->chunks));
+  if (!cli->word2 && !tl_cli_has(cli, TL_OPTION_AGAINST))
+    return TL_OK;
+  TL_TRY(open_second(v));
+  v->chunks.prefix = "b-";
+  v->n = 2;
+  TL_TRY(tl_view_model_make(&v->models[1], &v->second, cli->word2 ? cli->word2 : cli->word,
+                            &v->chunks));
+  return tl_view_compare(cli, v->models, &v->chunks);
+}
+
+/* ---- the page -------------------------------------------------------------------------------- */
+
+static tl_status write_page(view *v) {
+  tl_cli *cli = v->cli;
+  const char *path = cli->outputs.at[0];
+  for (uint32_t i = 0; i < v->n; i++)
+    TL_TRY(tl_output_spares_inputs(cli, v->models[i].m, path));
+  TL_TRY(tl_view_write(cli, path, &v->chunks));
+  TL_TRY(tl_cli_apply(cli));
+  if (tl_cli_has(cli, TL_OPTION_OPEN) && !tl_cli_has(cli, TL_OPTION_SERVE))
+    tl_view_open(cli, path);
+  return TL_OK;
+}
+
+static tl_status serve(view *v, const tl_server *s) {
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_progress_hide(&v->cli->progress);
+  tl_buf_printf(&text, "serving %s until it is interrupted\n", s->url);
+  tl_cli_note(v->cli, &text);
+  if (tl_cli_has(v->cli, TL_OPTION_OPEN))
+    tl_view_open(v->cli, s->url);
+  return tl_server_run(s, v->cli, &v->chunks);
+}
+
+static tl_status show(view *v, const tl_server *s) {
+  tl_buf index;
+  tl_buf_init(&index);
+  put_index(v, &index);
+  tl_chunks_add(&v->chunks, "index", &index);
+  tl_buf_release(&index);
+  if (v->chunks.failed)
+    return tl_fail_memory(&v->cli->diag, TL_NOWHERE);
+  if (v->cli->outputs.n)
+    TL_TRY(write_page(v));
+  return s ? serve(v, s) : TL_OK;
+}
+
+static void release(view *v) {
+  for (uint32_t i = 0; i < v->n; i++)
+    tl_view_model_release(&v->models[i]);
+  if (v->second.command)
+    tl_cli_release(&v->second);
+  tl_chunks_release(&v->chunks);
+}
+
+tl_status tl_command_view(tl_cli *cli) {
+  view v = {.cli = cli};
+  tl_server server = {.socket = -1};
+  unsigned port = 0;
+  bool serves = tl_cli_has(cli, TL_OPTION_SERVE);
+  TL_TRY(check_arguments(cli));
+  if (serves)
+    TL_TRY(read_port(cli, &port));
+  tl_status status = serves ? tl_server_open(&server, cli, port) : TL_OK;
+  if (status == TL_OK)
+    status = make_models(&v);
+  if (status == TL_OK)
+    status = show(&v, serves ? &server : NULL);
+  tl_server_close(&server);
+  release(&v);
+  return status;
+}
