@@ -238,6 +238,21 @@ def check_near_miss(b):
           misses[0]['node'] in data['overlay-near-miss']['node'])
 
 
+def check_errors_overlay(b):
+    """The error of each tensor, as verify says it."""
+    model, found = b.path('gelu.tir'), b.path('errors.json')
+    p = b.run('verify', model, '--npu', '--layers', '--json', '-q', MODE)
+    with open(found, 'w', encoding='utf-8') as f:
+        f.write(p.stdout)
+    data = page_data.chunks(b.view(model, MODE, f'--errors={found}'))
+    tensors = json.loads(p.stdout)['layers']['tensors']
+    wanted = sorted((t['own'] if 'own' in t else t['total'])['rel'] for t in tensors)
+    check(f'errors of {len(tensors)} tensors', tensors and
+          sorted(data['overlay-error']['value']) == wanted)
+    p = b.run('view', model, '-o', b.path('none.html'), f'--errors={model}')
+    check(f'another file: {p.stderr}', p.returncode == 1 and 'verify --layers' in p.stderr)
+
+
 # ---- names ---------------------------------------------------------------------------------------
 
 def hostile_model():
@@ -442,8 +457,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         b = Bench(tool, folder)
         for part in (check_gelu, check_precision, check_branch, check_conv, check_near_miss,
-                     check_names, check_unnamed, check_sizes, check_bytes, check_pairs,
-                     check_errors, check_failing_pass, check_server):
+                     check_errors_overlay, check_names, check_unnamed, check_sizes, check_bytes,
+                     check_pairs, check_errors, check_failing_pass, check_server):
             part(b)
     for problem in problems:
         print('FAIL:', problem[:2000])

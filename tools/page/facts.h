@@ -20,6 +20,8 @@ tl_status tl_view_reasons_pass(tl_view_model *v, const tl_pass_event *e) TL_NODI
 void tl_view_figures(tl_view_model *v);
 /* op_docs.c: adds chunk ops, about the ops that occur in any state. */
 void tl_view_ops(tl_view_model *v);
+/* errors.c: adds overlay-error of the file of --errors. TL_IO, TL_INVALID_ARGUMENT, reported. */
+tl_status tl_view_errors(tl_view_model *v) TL_NODISCARD;
 /* timeline.c: adds chunk timeline of a training step; nothing for other models. */
 void tl_view_timeline(tl_view_model *v);
 

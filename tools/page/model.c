@@ -61,13 +61,14 @@ static tl_status run(tl_view_model *v) {
 }
 
 /* Adds all that is not the graph. The texts come last, as the others add to them. */
-static void add_facts(tl_view_model *v) {
+static tl_status add_facts(tl_view_model *v) {
   tl_view_weights(v);
   tl_view_rules(v);
   tl_view_decisions(v);
   tl_view_figures(v);
   tl_view_ops(v);
   tl_view_timeline(v);
+  return tl_view_errors(v);
 }
 
 static tl_status make(tl_view_model *v) {
@@ -86,7 +87,7 @@ static tl_status make(tl_view_model *v) {
             v->record.passes.n ? v->record.passes.at[v->record.passes.n - 1].row->name
                                : "the first",
             v->ended);
-  add_facts(v);
+  TL_TRY(add_facts(v));
   tl_buf json;
   tl_buf_init(&json);
   tl_view_strings_put(&v->strings, &json);
