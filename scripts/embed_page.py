@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turns a page with the mark @DATA@ into C: embed_page.py PAGE OUT_C PREFIX HEADER. What stands before
-and behind the mark are two strings, PREFIX_head and PREFIX_tail, which HEADER declares."""
+"""Turns a page with the mark @DATA@ into C: embed_page.py PAGE OUT_C PREFIX HEADER. What stands
+before and behind the mark are two strings, PREFIX_head and PREFIX_tail, which HEADER declares."""
 import sys
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joins the parts of the page of `tailor view`: join_view.py WEB_DIR OUT [DEPFILE]. The files that parts.txt
-lists become one script in one function, and the page's policy gets the hashes of script and style.
-The mark @DATA@ remains in OUT, once: the command writes the model's data there."""
+"""Joins the parts of the page of `tailor view`: join_view.py WEB_DIR OUT [DEPFILE]. The files that
+parts.txt lists become one script in one function, and the page's policy gets the hashes of script
+and style. The mark @DATA@ remains in OUT, once: the command writes the model's data there."""
 import base64
 import hashlib
 import os

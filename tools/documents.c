@@ -51,7 +51,8 @@ static void add_commands(tl_buf *out, const tl_option_row *row) {
     return;
   }
   for (size_t i = 0; i < n; i++) {
-    bool implied = (commands[i].bit & TL_COMMAND_LIKE_CONVERT) && (row->commands & TL_COMMAND_CONVERT);
+    bool implied = (commands[i].bit & TL_COMMAND_LIKE_CONVERT) &&
+                   (row->commands & TL_COMMAND_CONVERT);
     if (!(row->commands & commands[i].bit) || implied)
       continue;
     tl_buf_printf(out, "%s%s", any ? ", " : "", commands[i].name);

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """data.py --tailor BIN: what `tailor view` writes. Python's own zlib reads the chunks; passes that
-are applied one after the other give the graphs that --dump-dir writes; rewrites have the numbers that bisect
-gives them; names never leave the JSON; the same command writes the same bytes; errors leave no
-file; the server answers for its page and nothing else."""
+are applied one after the other give the graphs that --dump-dir writes; rewrites have the numbers
+that bisect gives them; names never leave the JSON; the same command writes the same bytes; errors
+leave no file; the server answers for its page and nothing else."""
 import argparse
 import json
 import os

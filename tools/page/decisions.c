@@ -16,8 +16,8 @@ static const tl_rule *rule_named(const tl_known_rules *known, tl_sv name) {
   return NULL;
 }
 
-/* Returns the built-in text that begins "rule NAME "; NULL without one. To parse all rules for a few
- * texts would take longer than the passes over a small model. */
+/* Returns the built-in text that begins "rule NAME "; NULL without one. To parse all rules for a
+ * few texts would take longer than the passes over a small model. */
 static const tl_rule_text *text_named(tl_sv name) {
   static const char word[] = "rule ";
   for (uint32_t i = 0; i < tl_n_rule_texts; i++) {
