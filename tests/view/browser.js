@@ -300,7 +300,7 @@ async function details(pages) {
   await pages.settle(p);
   await p.waitForSelector('.hist');
   const panel = await text(p, '.panel');
-  for (const word of ['MatMulV2', 'beta', '(default)', 'cls.weight', '6 KiB', '-0.35, -0.25'])
+  for (const word of ['MatMulV2', 'beta == 0', '(default)', 'cls.weight', '6 KiB', '-0.35, -0.25'])
     check(`details: ${word}`, panel.includes(word), panel.slice(0, 400));
   check('details: the histogram is drawn', await p.$eval('.hist', (c) =>
     c.getContext('2d').getImageData(0, 0, 600, 128).data.some((x) => x > 0)));

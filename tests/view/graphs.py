@@ -50,7 +50,7 @@ class Graph:
         bars = [max(0, 100 - (i - 16) ** 2) for i in range(32)]
         self.weights.append(dict(
             value=v, name=self.s(name), dtype=dtype, shape=shape, bytes=size,
-            file='model.onnx', hash=f'{v * 2654435761 & 0xffffffff:08x}', min=-1.5, max=1.5,
+            file=self.s('model.onnx'), hash=f'{v * 2654435761 & 0xffffffff:08x}', min=-1.5, max=1.5,
             mean=mean, histogram=bars, first=[round(0.1 * i - 0.35, 3) for i in range(8)]))
         return v
 
@@ -109,7 +109,7 @@ class Graph:
             added += new
             rewrites.append(dict(
                 number=number, rule=self.s(self.rules[rule]['name'] if rule >= 0 else name),
-                text=rule, removed=[n.uid for n in removed], added=[n.uid for n in new], why=why))
+                text=rule, removed=[n.uid for n in removed], added=[n.uid for n in new], changed=[], why=self.s(why)))
         fresh = {n.uid for n in added}
         self.nodes = [n for n in self.nodes if n.uid not in gone]
         delta = dict(

@@ -199,7 +199,6 @@ def overlays(g, found):
     def overlay(title, unit, nodes, values, notes=None, kind='number'):
         return dict(title=title, unit=unit, kind=kind, state=-1, node=[n.uid for n in nodes],
                     value=values, note=[s(t) for t in notes or [''] * len(nodes)])
-    soft = [n for n in g.nodes if n.op == 'Softmax']
     ran = [n for n in g.nodes if n.parent < 0]
     return dict(
         overlay_macs=overlay('Multiplications and additions', 'MAC', macs,
@@ -216,48 +215,46 @@ def overlays(g, found):
                               ['Softmax is kept in f32'] * len(found['cast']), 'category'),
         overlay_streams=overlay('Streams', '', ran,
                                 [s(f'stream {int(n.op == "MatMul")}') for n in ran], None,
-                                'category')), soft
+                                'category'))
 
 
-def decisions(g, missed, soft):
+def decisions(g, missed):
     s = g.s
-    return dict(
-        decisions=dict(
-            decisions=[dict(pass_='graph-fusion', rule=s('LayerNormDecomposed'),
-                            nodes=[n.uid for n in missed], effect='missed',
-                            reason=s('the variance has a second user'),
-                            text=s('one_user(ReduceMean_1) does not hold: Identity uses it, too'))],
-            casts=[dict(uid=n.uid, reason=s('fp32 list'),
-                        text=s('Softmax is on the list of ops that stay in f32 on this chip'))
-                   for n in soft]))
+    return [dict(**{'pass': 2}, rule=s('LayerNormDecomposed'), text=0, effect=False,
+                 node=missed[-1].uid, nodes=[n.uid for n in missed], code=s('one_user'),
+                 reason=s('the variance has a second user: one_user(ReduceMean_1)'))]
 
 
 def timeline(g):
     s, ran = g.s, [n for n in g.nodes if n.parent < 0]
 
-    def streams(step):
+    def stage(name, step):
         at, out = 0, [dict(name='compute', events=[]), dict(name='collectives', events=[])]
         for i, n in enumerate(ran):
             length = 40 if n.op == 'MatMul' else 8
-            kind = 'AllReduce' if i % step == step - 1 else 'compute'
-            stream = out[kind == 'AllReduce']
+            kind = 'collective' if i % step == step - 1 else 'forward'
+            stream = out[kind == 'collective']
             stream['events'].append(dict(uid=n.uid, name=s(n.name), start=at, end=at + length,
                                          kind=kind))
-            at += length if kind == 'compute' else 2
-        return dict(streams=out)
-    return dict(unit='us', before=streams(12), after=streams(20))
+            at += length if kind == 'forward' else 2
+        buckets = [dict(name=f'bucket {i}', start=i * 900, end=i * 900 + 500) for i in range(4)]
+        return dict(name=name, step=at, exposed_comm=at / 10, streams=out, buckets=buckets)
+    return dict(unit='us', ranks=8, stages=[stage('given', 12), stage('tail', 20)])
+
+
+def form(name, guard='always'):
+    return dict(type=name, guard=guard, lowering='rename')
 
 
 OPS = dict(
-    Softmax=dict(doc='Normalized exponentials along an axis: they are positive and their sum is 1.',
-                 onnx=dict(since=13), npu=dict(op='SoftmaxV2', candidates=['SoftmaxV2', 'Softmax'],
-                                               why='SoftmaxV2 takes f32 and f16'),
-                 defaults=dict(axis='-1')),
-    Gemm=dict(doc='alpha * A * B + beta * C', onnx=dict(since=13),
-              npu=dict(op='MatMulV2', candidates=['MatMulV2'], why='always'),
+    Softmax=dict(doc='Softmax (versions 1, 11, 13)\n  operand  input: T', since=[1, 11, 13],
+                 npu=[form('SoftmaxV2')], defaults=dict(axis='-1')),
+    Gemm=dict(doc='Gemm\n  alpha * A * B + beta * C', since=[13],
+              npu=[form('MatMulV2', 'beta == 0'), form('GEMM')],
               defaults=dict(alpha='1.0', beta='1.0', transA='0', transB='0')),
-    LayerNorm=dict(doc='Layer normalization of the last axes.', defaults=dict(epsilon='1e-05')),
-    Transpose=dict(doc='Permutes the axes.', onnx=dict(since=13)))
+    LayerNorm=dict(doc='Layer normalization of the last axes.', since=[1], npu=[],
+                   defaults=dict(epsilon='1e-05')),
+    Transpose=dict(doc='Permutes the axes.', since=[13], npu=[], defaults={}))
 
 
 def transformer(layers=12, width=768):
@@ -265,7 +262,6 @@ def transformer(layers=12, width=768):
     norm_rule = g.rule('LayerNormDecomposed', NORM, 'LayerNormFusion')
     gelu_rule = g.rule('GeluErf', GELU, 'GeluFusion')
     dead = found['dead'][0]
-    user = next(n for n in g.nodes if n.ins and dead.outs[0] in n.ins)
     for n in g.nodes:
         n.ins = [dead.ins[0] if v == dead.outs[0] else v for v in n.ins]
     g.run('fold-constants', 'cleanup', 'Nodes of constants alone are constants', milliseconds=0.3)
@@ -279,14 +275,8 @@ def transformer(layers=12, width=768):
     g.run('graph-fusion', 'fusion', 'Patterns of nodes are one node', edits, milliseconds=12.5)
     casts(g, found)
     g.run('name-nodes', 'backend', 'Every node has a name', milliseconds=0.1)
-    layered, soft = overlays(g, found)
-    lives = [dict(uid=dead.uid, text=g.s('drop-identities erased it: an Identity only hands its '
-                                         'operand on'))]
-    more = decisions(g, missed, soft)
-    for d in more['decisions']['decisions']:
-        d['pass'] = d.pop('pass_')
-    assert user is not None
-    return g.chunks(ops=OPS, timeline=timeline(g), lives=lives, **layered, **more)
+    return g.chunks(ops=OPS, timeline=timeline(g), decisions=decisions(g, missed),
+                    **overlays(g, found))
 
 
 # ---- others -------------------------------------------------------------------------------------

@@ -300,19 +300,19 @@ class App {
     return present.length;
   }
 
-  // Goes to a pass after which a node exists.
+  // Goes to the last state that has a node; false where none has.
   async goWhere(key) {
     const m = this.model;
-    for (let k = this.lastPass(); k >= -1; k--) {
-      const state = await m.state(k);
-      if (m.recordAt(key, state) < 0) continue;
-      this.state.pass = k;
-      this.state.mode = 'graph';
-      this.state.step = 0;
-      await this.build();
-      return true;
-    }
-    return false;
+    if (this.comparing() || !m.records.id.includes(key)) return false;
+    let last = this.lastPass();
+    if (last >= 0) await m.loadDelta(last);
+    for (let k = 0; k <= last; k++)
+      if (m.deltas[k] && m.deltas[k].removed.includes(key)) last = k - 1;
+    this.state.pass = last;
+    this.state.mode = 'graph';
+    this.state.step = 0;
+    await this.build();
+    return true;
   }
 
   async toggle(item) {

@@ -27,7 +27,7 @@ const Choices = {
     }
     const w = list[to - 1];
     if (modeWas === 'graph') await this.build({ quiet: true });
-    await this.reveal([...w.added, ...w.removed], { zoom: undefined });
+    await this.reveal([...new Set([...w.added, ...w.removed, ...w.changed])]);
     this.say(t('rewriteSaid', to, list.length, this.model.text(w.rule)));
   },
 
@@ -135,8 +135,8 @@ const Choices = {
     if (name && !options.keepTab) this.state.tab = 'overlay';
     this.invalidate();
     const o = this.overlay();
-    if (o && !options.keepTab && this.fewOf(o)) {
-      this.state.pass = o.state < 0 ? this.lastPass() : o.state;
+    if (o && !options.keepTab && this.fewOf(o, this.graph.b.state)) {
+      this.state.pass = await this.stateFor(o);
       this.state.mode = 'graph';
       await this.build();
       return;
@@ -148,12 +148,28 @@ const Choices = {
     return this.state.overlay ? this.overlays.get(this.state.overlay) || null : null;
   },
 
+  // Why things are as they are: read once.
+  reasons() {
+    if (!this.reasonList) this.reasonList = readReasons(this.model);
+    return this.reasonList;
+  },
+
   // Whether the present state lacks what an overlay speaks of.
-  fewOf(overlay) {
-    if (this.comparing()) return false;
+  fewOf(overlay, state) {
+    return !this.comparing() && this.partOf(overlay, state) < 0.9;
+  },
+
+  partOf(overlay, state) {
     let there = 0;
-    for (const id of overlay.value.keys()) if (this.graph.indexOf.has(id)) there++;
-    return there * 10 < overlay.value.size * 9;
+    for (const id of overlay.value.keys()) if (this.model.recordAt(id, state) >= 0) there++;
+    return there / Math.max(overlay.value.size, 1);
+  },
+
+  // The last state, or the first where that has more of what the overlay speaks of.
+  async stateFor(overlay) {
+    const k = overlay.state < 0 ? this.lastPass() : overlay.state;
+    const last = this.partOf(overlay, await this.model.state(k));
+    return this.partOf(overlay, await this.model.state(-1)) > last ? -1 : k;
   },
 
   // ---- search -----------------------------------------------------------------------------------

@@ -44,6 +44,11 @@ function shown(text, most = 200) {
   return s;
 }
 
+// The same for texts of several lines.
+function shownLines(text, most) {
+  return text.slice(0, most).split('\n').map((line) => shown(line, most)).join('\n');
+}
+
 // Of long names the end says most.
 function endOf(text, most) {
   return text.length > most ? '…' + shown(text.slice(1 - most), most) : shown(text, most);

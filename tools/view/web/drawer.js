@@ -23,7 +23,7 @@ class Drawer {
     if (!open) return;
     if (!this.data) {
       this.app.model.get('timeline').then((data) => {
-        this.data = data || { streams: [] };
+        this.data = data || { stages: [] };
         this.update();
       });
       return;
@@ -44,15 +44,34 @@ class Drawer {
     replace(this.element, el('div.drawerhead', null, el('h2', null, t('timeline')), this.says,
       icon('＋', 'zoomIn', () => this.zoom(1.6)), icon('－', 'zoomOut', () => this.zoom(1 / 1.6)),
       icon('×', 'close', () => this.app.toggleDrawer(null))), this.lanes);
-    this.parts = ['before', 'after'].filter((name) => this.data[name])
-      .map((name) => ({ label: t(name), streams: this.data[name].streams || [] }));
-    if (!this.parts.length) this.parts = [{ label: '', streams: this.data.streams || [] }];
+    const stages = (this.data.stages || []).filter((x) => x.streams && x.streams.length);
+    this.parts = [...new Set([stages[0], stages[stages.length - 1]])].filter(Boolean)
+      .map((stage) => ({ label: this.labelOf(stage), streams: this.streamsOf(stage) }));
     this.end = 1;
     for (const part of this.parts) for (const s of part.streams) for (const e of s.events)
       this.end = Math.max(this.end, e.end);
     this.list = this.parts.flatMap((part) => part.streams.flatMap((s) => s.events));
+    this.walked = this.list.filter((e) => e.uid > 0);
     this.classes = [...new Set(this.list.map((e) => e.kind))];
     new ResizeObserver(() => this.draw()).observe(this.lanes);
+  }
+
+  labelOf(stage) {
+    const unit = this.data.unit || '';
+    return t('stepTime', stage.name, quantity(stage.step, unit),
+      quantity(stage.exposed_comm ?? 0, unit));
+  }
+
+  // Streams, and buckets as one more.
+  streamsOf(stage) {
+    const buckets = (stage.buckets || []).map((b) => ({ uid: 0, label: b.name, start: b.start,
+      end: b.end, kind: 'bucket' }));
+    return buckets.length ? [...stage.streams, { name: t('buckets'), events: buckets }] :
+      stage.streams;
+  }
+
+  textOf(event) {
+    return event.label ?? this.app.model.text(event.name);
   }
 
   zoom(factor) {
@@ -112,7 +131,7 @@ class Drawer {
     c.fillStyle = is ? p.changed : p.series[this.classes.indexOf(e.kind) % p.series.length];
     c.fillRect(x, y, w, LANE - 4);
     this.boxes.push({ x, y, w, e, key });
-    const text = this.app.model.text(e.name);
+    const text = this.textOf(e);
     if (w < 36) return;
     c.fillStyle = inkOn(c.fillStyle);
     c.font = PLAIN;
@@ -131,7 +150,7 @@ class Drawer {
 
   choose(event) {
     this.tell(event);
-    this.app.reveal([event.uid + this.app.model.shift]);
+    if (event.uid > 0) this.app.reveal([event.uid + this.app.model.shift]);
   }
 
   hover(e) {
@@ -142,7 +161,7 @@ class Drawer {
 
   tell(e) {
     const unit = this.data.unit || '';
-    this.says.textContent = `${shown(this.app.model.text(e.name), 160)} · ${e.kind} · ` +
+    this.says.textContent = `${shown(this.textOf(e), 160)} · ${e.kind} · ` +
       `${quantity(e.start, unit)} – ${quantity(e.end, unit)}`;
   }
 
@@ -153,9 +172,9 @@ class Drawer {
       this.from += step * 80 / this.scale;
       this.draw();
     } else if (step) {
-      const now = this.list.findIndex((x) => this.app.state.selection.includes(x.uid +
+      const now = this.walked.findIndex((x) => this.app.state.selection.includes(x.uid +
         this.app.model.shift));
-      const to = this.list[Math.max(0, Math.min(this.list.length - 1, now + step))];
+      const to = this.walked[Math.max(0, Math.min(this.walked.length - 1, now + step))];
       if (to) this.choose(to);
     } else return;
     e.preventDefault();

@@ -28,48 +28,51 @@ function bornIn(model, id) {
   return -1;
 }
 
-// Whether a rewrite's text is about a node, by what it removed or added.
-function rewritesOf(delta, side, ids) {
-  return delta.rewrites.filter((w) => w[side].some((id) => ids.has(id)));
+// Rewrites of a pass one after the other: what one of them removes, the next has no more. Nodes that
+// live within the pass alone are followed, too.
+function throughRewrites(rewrites, ids, from, to) {
+  const now = new Set(ids), used = [];
+  for (const w of rewrites) {
+    const hit = w[from].filter((id) => now.has(id));
+    if (!hit.length) continue;
+    used.push(w);
+    for (const id of hit) now.delete(id);
+    for (const id of w[to]) if (now.size < MOST_FOLLOWED) now.add(id);
+  }
+  return { now, used };
 }
 
 function forward(model, k, ids, rows) {
   const d = model.deltas[k];
-  if (!ids.size) {
-    rows[k] = { what: 'none', ids: [], rewrites: [] };
+  if (!ids.size || !d) {
+    rows[k] = { what: ids.size ? 'kept' : 'none', ids: [...ids], rewrites: [] };
     return ids;
   }
-  if (!d) {
-    rows[k] = { what: 'kept', ids: [...ids], rewrites: [] };
-    return ids;
-  }
-  const gone = new Set(d.removed), next = new Set();
-  const used = rewritesOf(d, 'removed', ids);
-  let lost = false;
-  for (const id of ids) if (gone.has(id)) lost = true; else next.add(id);
-  if (lost) for (const w of used) for (const id of w.added) if (next.size < MOST_FOLLOWED)
-    next.add(id);
-  for (const id of [...next]) if (gone.has(id)) next.delete(id);
+  const gone = new Set(d.removed), { now, used } = throughRewrites(d.rewrites, ids, 'removed',
+    'added');
+  for (const id of [...now]) if (gone.has(id) || model.passing.has(id)) now.delete(id);
+  const lost = [...ids].some((id) => !now.has(id));
   const touched = !lost && changedIds(model, d).some((id) => ids.has(id));
-  rows[k] = { what: lost ? (next.size ? 'became' : 'removed') : touched ? 'changed' : 'kept',
-    ids: [...next], rewrites: lost ? used : [] };
-  return next;
+  rows[k] = { what: lost ? (now.size ? 'became' : 'removed') : touched ? 'changed' : 'kept',
+    ids: [...now], rewrites: lost ? used : [] };
+  return now;
 }
 
 function backward(model, k, ids, rows) {
   const d = model.deltas[k];
-  const made = d ? rewritesOf(d, 'added', ids) : [];
+  if (!ids.size || !d) {
+    rows[k] = { what: ids.size ? 'kept' : 'none', ids: [...ids], rewrites: [] };
+    return ids;
+  }
   const fresh = new Set();
-  for (let i = 0; d && i < d.addedCount; i++) fresh.add(model.records.id[d.added + i]);
-  const before = new Set();
-  let born = false;
-  for (const id of ids) if (fresh.has(id)) born = true; else before.add(id);
-  if (born) for (const w of made) for (const id of w.removed) if (before.size < MOST_FOLLOWED)
-    before.add(id);
-  const touched = d && !born && changedIds(model, d).some((id) => ids.has(id));
-  rows[k] = { what: born ? 'added' : !ids.size ? 'none' : touched ? 'changed' : 'kept',
-    ids: [...ids], rewrites: born ? made : [] };
-  return before;
+  for (let i = 0; i < d.addedCount; i++) fresh.add(model.records.id[d.added + i]);
+  const { now, used } = throughRewrites([...d.rewrites].reverse(), ids, 'added', 'removed');
+  for (const id of [...now]) if (fresh.has(id) || model.passing.has(id)) now.delete(id);
+  const born = [...ids].some((id) => fresh.has(id));
+  const touched = !born && changedIds(model, d).some((id) => ids.has(id));
+  rows[k] = { what: born ? 'added' : touched ? 'changed' : 'kept', ids: [...ids],
+    rewrites: born ? used : [] };
+  return now;
 }
 
 function changedIds(model, d) {

@@ -152,11 +152,11 @@ class Details {
             'data-follow': '1' }),
         button(t('copyTir'), () => app.copy(tirOf(model, r, state.k))),
         button(t('copyLink'), () => app.copy(location.href))),
-      this.reachText(), this.lifeOf(key, again),
+      this.reachText(), this.life(),
       this.reasons(part, r, again),
       this.operands(part, r), this.results(part, r), this.attributes(u, i, part, r, about),
       this.weights(part, r, again), this.overlayValues(model.records.id[r]),
-      about ? this.document(about) : null];
+      about ? this.document(about, model.text(rec.npu[r])) : null];
   }
 
   statusOf(i) {
@@ -269,7 +269,10 @@ class Details {
     if (Number.isFinite(w.min)) put('rangeWord', `${number(w.min)} … ${number(w.max)}, ` +
       `${t('meanWord')} ${number(w.mean)}`);
     if (w.first && w.first.length) put('firstValues', w.first.map(number).join(', ') + ', …');
-    if (w.file) put('file', shown(w.file, 200));
+    if (w.sampled) put('sampled', t('sampledText', w.sampled));
+    if (w.computed) put('kindWord', t('computed'));
+    if (w.file) put('file', shown(typeof w.file === 'number' ? app.model.text(w.file) : w.file,
+      200));
     if (w.hash) put('hash', shown(w.hash, 80));
     return el('div', null, el('div.cut', null, shown(app.model.text(w.name), 200) || t('noName')),
       w.histogram && w.histogram.length ? this.histogram(w) : null, el('dl.kv', null, ...rows));
@@ -292,20 +295,20 @@ class Details {
   // ---- reasons, documents, life -----------------------------------------------------------------
 
   reasons(part, r, again) {
-    const chunk = this.chunk('decisions', again);
-    if (!chunk || part.model !== this.app.model) return null;
-    const { model } = part, uid = model.records.id[r] - model.shift, out = [];
-    for (const d of chunk.decisions || []) {
-      if (!d.nodes.includes(uid) || out.length > 20) continue;
-      out.push(el('div.callout' + (isMissed(d) ? '' : '.good'), { 'data-decision': '1' },
-        el('b', null, `${shown(model.text(d.rule), 80)} · ${shown(String(d.pass), 60)}`),
-        el('div', null, shown(model.text(d.reason), 400)),
-        d.text ? el('div.dim', null, shown(model.text(d.text), 800)) : null));
+    const { app } = this, id = part.model.records.id[r];
+    if (part.model !== app.model) return null;
+    if (!this.reasonList) {
+      app.reasons().then((list) => {
+        this.reasonList = list;
+        if (app.state.tab === 'details') again();
+      });
+      return null;
     }
-    for (const c of chunk.casts || []) if (c.uid === uid) out.push(el('div.callout.info',
-      { 'data-cast': '1' }, el('b', null, shown(model.text(c.reason), 120)),
-      el('div', null, shown(model.text(c.text), 800))));
-    return out.length ? section(t('reasonsWord'), ...out) : null;
+    const mine = this.reasonList.filter((d) => d.nodes.includes(id)).slice(0, 20);
+    return mine.length ? section(t('reasonsWord'), ...mine.map((d) => el('div.callout' +
+      { missed: '', done: '.good', dtype: '.info' }[d.kind], { 'data-why-kind': d.kind },
+    el('b', null, `${shown(d.title, 80)} · ${shown(d.under, 60)}`),
+    el('div', null, shown(d.reason, 800))))) : null;
   }
 
   overlayValues(id) {
@@ -319,26 +322,24 @@ class Details {
     return rows.length ? section(t('values'), el('dl.kv', null, ...rows)) : null;
   }
 
-  document(about) {
-    const parts = [], rows = [];
-    if (about.doc) parts.push(el('div', null, shown(about.doc, 3000)));
-    const put = (key, value) => rows.push(el('dt', null, t(key)), el('dd', null, value));
-    if (about.onnx) put('onnx', shown(flatText(about.onnx), 600));
-    if (about.npu) {
-      put('npuForm', el('span.mono', null, shown(flatText(about.npu.op ?? ''), 200)));
-      if (about.npu.candidates) put('candidates', shown(flatText(about.npu.candidates), 1000));
-      if (about.npu.why) put('whyThis', shown(flatText(about.npu.why), 1000));
-    }
-    return section(t('opDocument'), ...parts, rows.length ? el('dl.kv', null, ...rows) : null);
+  // What the table of ops says, and the forms that the NPU has for it: the one that was chosen is
+  // marked.
+  document(about, npu) {
+    const forms = (about.npu || []).map((c) => el('div.callout' + (c.type === npu ? '.good' : '.info'),
+      null, el('b.mono', null, shown(c.type, 80)), c.type === npu ? ` ${t('chosen')}` : '',
+      el('div.mono', null, shown(c.guard || '', 400)),
+      el('div.dim', null, [c.lowering, c.from].filter(Boolean).map((x) => shown(x, 120))
+        .join(' · '))));
+    return section(t('opDocument'),
+      about.doc ? el('pre', null, shownLines(about.doc, 4000)) : null,
+      forms.length ? el('div.dim', { style: { marginTop: '8px' } }, t('candidates')) : null,
+      ...forms);
   }
 
-  lifeOf(key, again) {
-    const { app } = this, lives = this.chunk('lives', again), rows = [];
-    const uid = key - app.model.shift;
-    for (const life of lives || []) if (life.uid === uid)
-      rows.push(el('div.callout.info', null, shown(app.model.text(life.text), 2000)));
-    if (app.followed && app.state.follow !== null) rows.push(...this.followRows());
-    return rows.length ? section(t('life'), ...rows) : null;
+  life() {
+    const { app } = this;
+    return app.followed && app.state.follow !== null ? section(t('life'), ...this.followRows()) :
+      null;
   }
 
   followRows() {
@@ -361,12 +362,4 @@ function number(x) {
   if (!Number.isFinite(x)) return String(x);
   return Math.abs(x) >= 1e5 || x !== 0 && Math.abs(x) < 1e-4 ? x.toExponential(3) :
     String(Math.round(x * 1e4) / 1e4);
-}
-
-// Objects and lists of a document as one line.
-function flatText(x) {
-  if (Array.isArray(x)) return x.map(flatText).join(', ');
-  if (x && typeof x === 'object')
-    return Object.entries(x).map(([k, v]) => `${k}: ${flatText(v)}`).join('; ');
-  return String(x);
 }

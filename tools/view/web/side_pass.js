@@ -102,7 +102,7 @@ class PassPanel {
         ...w.removed.slice(0, 40).map(chip('removed')))] : null,
       w.added.length ? [el('div.dim', null, t('replacement')), el('div.chips', null,
         ...w.added.slice(0, 40).map(chip('added')))] : null,
-      rule ? [el('pre', { 'data-rule': '1' }, shown(rule.text, 20000).replace(/\ufffd/g, '\n')),
+      rule ? [el('pre', { 'data-rule': '1' }, shownLines(rule.text || rule.about || '', 20000)),
         el('div.dim', null, [rule.fusion, rule.file].filter(Boolean).map((x) => shown(x, 200))
           .join(' · '))] : null);
   }

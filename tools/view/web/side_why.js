@@ -12,10 +12,9 @@ class WhyPanel {
   show(panel) {
     const { app } = this;
     panel.className = 'panel';
-    if (this.data === undefined) {
-      this.data = null;
-      app.model.get('decisions').then((d) => {
-        this.data = d || { decisions: [], casts: [] };
+    if (!this.asked) {
+      this.asked = app.reasons().then((list) => {
+        this.data = list;
         if (app.state.tab === 'why') this.show(panel);
       });
     }
@@ -35,57 +34,42 @@ class WhyPanel {
       this.show(panel);
     }, { 'aria-pressed': String(this.kind === name), 'data-why': name });
     replace(panel, el('div.seg', { role: 'group', 'aria-label': t('tab_why') },
-      ...['all', 'missed', 'done', 'casts'].map(kind)),
+      ...['all', 'missed', 'done', 'dtype'].map(kind)),
     el('div.controls', { style: { padding: '8px 0', border: '0' } }, el('label', null, box)),
     this.list);
     this.fill();
   }
 
+  // Of what is selected first.
   fill() {
-    const { app } = this, { model } = app, chosen = new Set(app.state.selection), rows = [];
-    const wanted = (nodes, text) => (!this.filter || text.toLowerCase().includes(this.filter));
-    for (const d of this.data.decisions || []) {
-      const missed = isMissed(d);
-      if (this.kind === 'casts' || this.kind === 'missed' && !missed ||
-          this.kind === 'done' && missed) continue;
-      const nodes = d.nodes.map((uid) => uid + model.shift);
-      const rule = model.text(d.rule), reason = model.text(d.reason), text = model.text(d.text);
-      if (!wanted(nodes, `${rule} ${reason} ${text} ${d.pass} ${this.namesOf(nodes)}`)) continue;
-      rows.push({ nodes, missed, title: rule, under: String(d.pass), reason, text });
-    }
-    for (const c of this.data.casts || []) {
-      if (this.kind !== 'all' && this.kind !== 'casts') continue;
-      const nodes = [c.uid + model.shift], reason = model.text(c.reason), text = model.text(c.text);
-      if (!wanted(nodes, `${reason} ${text} ${this.namesOf(nodes)}`)) continue;
-      rows.push({ nodes, cast: true, title: this.namesOf(nodes), under: t('why_casts'), reason,
-        text });
-    }
+    const { app } = this, chosen = new Set(app.state.selection), { filter, kind } = this;
+    const rows = this.data.filter((d) => (kind === 'all' || d.kind === kind) &&
+      (!filter || `${d.title} ${d.under} ${d.reason} ${this.namesOf(d.nodes)}`.toLowerCase()
+        .includes(filter)));
     const mine = (row) => row.nodes.some((id) => chosen.has(id)) ? 0 : 1;
     if (chosen.size) rows.sort((a, b) => mine(a) - mine(b));
     replace(this.list, el('p.dim', null, t('whyCount', rows.length)),
-      ...rows.slice(0, 200).map((row) => this.row(row, chosen)),
+      ...rows.slice(0, 200).map((row) => this.row(row, !mine(row))),
       rows.length > 200 ? el('p.dim', null, t('andMore', rows.length - 200)) : null,
-      !rows.length ? el('p.empty', null, t('whyNone')) : null);
+      !rows.length ? el('p.empty', null, t(this.data.length ? 'nothing' : 'whyNone')) : null);
   }
 
   namesOf(nodes) {
     return nodes.slice(0, 3).map((id) => this.app.absentName(id)).join(', ');
   }
 
-  row(row, chosen) {
-    const is = row.nodes.some((id) => chosen.has(id));
+  row(row, is) {
     return el('button.rewrite', { type: 'button', 'aria-current': String(is), 'data-reason': '1',
-      onclick: () => this.app.reveal(row.nodes, { keepTab: true }) },
-    el('span.top', null, el('i.dot', { style: { background: row.cast ? this.app.palette.accent :
-      row.missed ? this.app.palette.changed : this.app.palette.added } }),
-    el('b.cut.grow', null, shown(row.title, 100)), el('span.dim.cut', null, shown(row.under, 40))),
-    el('div', null, shown(row.reason, 300)),
-    row.text && row.text !== row.reason ? el('div.why', null, shown(row.text, 600)) : null,
-    row.cast ? null : el('div.why.cut', null, this.namesOf(row.nodes)));
+      onclick: () => this.app.reveal(row.nodes) },
+    el('span.top', null, reasonDot(this.app, row), el('b.cut.grow', null, shown(row.title, 100)),
+      el('span.dim.cut', null, shown(row.under, 40))),
+    el('div', null, shown(row.reason, 400)),
+    el('div.why', null, this.namesOf(row.nodes)));
   }
 }
 
-function isMissed(d) {
-  return d.effect === 'missed' || d.effect === 'near-miss' || d.effect === 'near_miss' ||
-    d.effect === 'refused';
+function reasonDot(app, row) {
+  const { accent, changed, added } = app.palette;
+  return el('i.dot', { style: { background: { dtype: accent, missed: changed, done: added }[
+    row.kind] } });
 }
