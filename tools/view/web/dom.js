@@ -65,6 +65,7 @@ function debounce(work, delay) {
 // 1234567 as '1.23 M'; bytes with powers of 1024.
 function quantity(x, unit) {
   if (typeof x !== 'number' || !Number.isFinite(x)) return String(x);
+  if (unit === 'us') return milliseconds(x * 1000);
   const base = unit === 'B' ? 1024 : 1000;
   const steps = unit === 'B' ? ['', 'Ki', 'Mi', 'Gi', 'Ti'] : ['', 'k', 'M', 'G', 'T', 'P'];
   let size = Math.abs(x), step = 0;
@@ -81,5 +82,6 @@ function quantity(x, unit) {
 function milliseconds(ns) {
   const ms = ns / 1e6;
   if (ms >= 1000) return (ms / 1000).toFixed(2) + ' s';
-  return (ms >= 10 ? ms.toFixed(0) : ms >= 0.1 ? ms.toFixed(1) : ms.toFixed(2)) + ' ms';
+  if (ms < 0.1) return (ns / 1000).toFixed(1) + ' µs';
+  return (ms >= 10 ? ms.toFixed(0) : ms.toFixed(ms >= 1 ? 2 : 3)) + ' ms';
 }

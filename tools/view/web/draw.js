@@ -46,7 +46,8 @@ function textsOf(item, union) {
   const { group, node } = item;
   let title, under, times = 0;
   if (!group) {
-    title = shown(union.kind(node) ? union.name(node) || union.op(node) : union.op(node), 60);
+    title = shown(union.kind(node) ? union.name(node) || union.op(node) :
+      shortOp(union.op(node)), 60);
     under = shown(union.firstType(node), 60);
   } else {
     times = group.times;
@@ -56,8 +57,13 @@ function textsOf(item, union) {
   return (item.texts = { title, under, times });
 }
 
+// On cards NPU ops and those of Tailor's own go without their domain.
+function shortOp(op) {
+  return op.replace(/^(npu|tl)::/, '');
+}
+
 function groupTitle(group, union) {
-  if (group.kind === 'owner') return shown(union.op(group.owner), 80);
+  if (group.kind === 'owner') return shown(shortOp(union.op(group.owner)), 80);
   if (group.kind === 'body') return bodyTitle(group, union);
   if (group.kind === 'page') return t('page', group.label);
   if (group.kind === 'block') return t('block', group.label);

@@ -129,7 +129,8 @@ class Drawer {
     if (x + w < LEFT || x > this.canvas.clientWidth + 4000) return;
     const key = e.uid + this.app.model.shift, is = this.app.state.selection.includes(key);
     c.fillStyle = is ? p.changed : p.series[this.classes.indexOf(e.kind) % p.series.length];
-    c.fillRect(x, y, w, LANE - 4);
+    c.fillRect(x, y, is ? Math.max(w, 3) : w, LANE - 4);
+    if (is) c.fillRect(x - 1, y - 3, Math.max(w, 3) + 2, 3);
     this.boxes.push({ x, y, w, e, key });
     const text = this.textOf(e);
     if (w < 36) return;

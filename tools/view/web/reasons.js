@@ -4,6 +4,7 @@
 // [{kind: 'done' | 'missed' | 'dtype', nodes, title, under, reason, rule}]; nodes are ids, rule is an
 // index of the chunk of rules or -1.
 async function readReasons(model) {
+  if (model.passCount()) await model.loadDelta(model.passCount() - 1); // names of all nodes
   const [decisions, dtypes, casts] = await Promise.all(
     ['decisions', 'overlay-dtype', 'overlay-casts'].map((name) => model.get(name)));
   const out = (decisions || []).map((d) => ({
