@@ -36,8 +36,9 @@ GLOBALS_OF_THE_COMMAND = {'stop_signal', 'held', 'journal', 'again', 'reproducer
 GLOBALS_OF_A_THREAD = {'failures'}
 # Golden files of more than golden_cases.MAX_LINES lines: the graph that a case needs is as large.
 LONG_GOLDEN_FILES = 230
+# Without a licence line: data, and the libraries of others, which have their own.
 NO_SPDX = ('.json', '.tsv', '.txt', 'LICENSE', '.t', '.onnx', '.bin', '.gitignore', '.clang-format',
-           '.cfg')
+           '.cfg', '.png', '.min.js')
 
 
 class Skip(Exception):
