@@ -409,7 +409,8 @@ class App {
     this.state.step = mode === 'graph' ? 0 : this.state.step;
     this.stage.arrange();
     this.view.x += (this.stage.size().width - width) / 2; // what is in the middle stays there
-    await this.build({ keep: first });
+    const { selection } = this.state;
+    await this.build({ keep: first, show: selection.length ? selection.slice(0, 20) : undefined });
   }
 
   firstChanged() {

@@ -27,7 +27,9 @@ const Choices = {
     }
     const w = list[to - 1];
     if (modeWas === 'graph') await this.build({ quiet: true });
-    await this.reveal([...new Set([...w.added, ...w.removed, ...w.changed])]);
+    const own = [...new Set([...w.added, ...w.removed])];
+    await this.reveal(own.length ? own : w.changed, { select: [...own, ...w.changed]
+      .filter((id) => !this.model.passing.has(id)) });
     this.say(t('rewriteSaid', to, list.length, this.model.text(w.rule)));
   },
 

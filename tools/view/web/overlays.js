@@ -101,7 +101,7 @@ function overlayPaint(overlay, union, tree, palette, model) {
     if (!best) return { fill: palette.none, text: '' };
     const rest = count.size - 1;
     return { fill: blend(overlay.colour(best[0], palette), palette.panel, rest ? 0.35 : 0),
-      text: `${shown(best[0], 40)} × ${best[1]}` + (rest ? ` + ${rest}` : '') };
+      text: `${shown(best[0], 40)} × ${best[1]}` + (rest ? `, +${rest}` : '') };
   };
   return (item) => {
     let p = cache.get(item);

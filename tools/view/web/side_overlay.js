@@ -98,7 +98,7 @@ class OverlayPanel {
     const { app } = this, { model } = app;
     const noteOf = (row) => o.note.get(row.id) || '';
     const r = (row) => model.records.id.length && row.record;
-    const opOf = (row) => model.text(model.records.op[r(row)]);
+    const opOf = (row) => shortOp(model.text(model.records.op[r(row)]));
     const columns = [
       { key: 'node', label: t('node'), text: (row) => endOf(model.nodeName(r(row)), 24),
         value: (row) => row.at },
@@ -110,6 +110,8 @@ class OverlayPanel {
       text: (row) => shown(noteOf(row), 120), value: noteOf });
     const widths = o.note.size ? '5fr 3fr 3fr 4fr' : '5fr 3fr 3fr';
     return new Table(columns, widths, { label: o.title,
+      title: (row) => shown([model.nodeName(r(row)), o.text(row.value), noteOf(row)].join('\n'),
+        600).replace(/\ufffd/g, '\n'),
       selected: (row) => app.state.selection.includes(row.id),
       pick: (row, e) => {
         if (e.shiftKey && e.type === 'click')

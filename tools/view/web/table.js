@@ -64,6 +64,7 @@ class Table {
 
   row(row, at) {
     return el('button.trow', { type: 'button', role: 'row', tabindex: -1,
+      title: this.on.title ? this.on.title(row) : null,
       'aria-selected': String(Boolean(this.on.selected && this.on.selected(row))),
       style: { top: `${at * ROW}px`, gridTemplateColumns: this.widths },
       onclick: (e) => this.on.pick(row, e) },
