@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// browser.js FOLDER BROWSER: what the pages of made-up models (synthetic.py) do in a browser: each
+// browser.js FOLDER BROWSER ADDRESS [PART...]: what pages do in a browser, those of made-up models
+// (synthetic.py), and those that the command wrote or serves at an address: each
 // ability is used by keyboard or mouse, and asserted on elements or pixels. Prints the times that
 // the page measured, and "N passed, M failed".
 'use strict';
@@ -356,6 +357,50 @@ async function others(pages) {
   await pages.close(q, 'empty');
 }
 
+// ---- pages of the command -----------------------------------------------------------------------
+
+async function isGelu(pages, p, what) {
+  await p.keyboard.press('/');
+  await p.keyboard.type('op:Erf');
+  await p.keyboard.press('Enter');
+  await pages.settle(p);
+  await p.keyboard.press('f');
+  await p.waitForSelector('[data-life]');
+  const life = await text(p, '[data-life]');
+  check(`${what}: Erf becomes Gelu by its rule`, /replaced.*GeluErf/.test(life), life);
+  await p.click('[data-life]');
+  await pages.settle(p);
+  const s = await state(p);
+  check(`${what}: Gelu stands for it`, s.names.some((n) => n.startsWith('Gelu')), s.names);
+  await p.keyboard.press('.');
+  await pages.settle(p);
+  check(`${what}: the rule's text`, /match/.test(await text(p, '[data-rule]')));
+  check(`${what}: names are text`, await p.evaluate(() => window.executed === undefined));
+}
+
+async function written(pages) {
+  const p = await pages.open('written');
+  await isGelu(pages, p, 'written');
+  await p.click('#tab-overlay');
+  await p.selectOption('[data-overlay]', 'dtype');
+  await p.waitForSelector('.trow');
+  check('written: dtypes', /f16/.test(await text(p, '.legend')));
+  await accessible(p, 'written');
+  await pages.close(p, 'written');
+  const q = await pages.open('options');
+  check('options: differences are coloured', await pixels(q, 'changedbg') +
+    await pixels(q, 'addedbg') > 100);
+  await pages.close(q, 'options');
+}
+
+async function served(pages) {
+  const p = await pages.open('served', { address: process.argv[4] });
+  check('served: data come when they are needed', await p.evaluate(() =>
+    document.querySelectorAll('script[data-chunk]').length === 0));
+  await isGelu(pages, p, 'served');
+  await pages.close(p, 'served');
+}
+
 // ---- times, printed alone -----------------------------------------------------------------------
 
 async function times(pages) {
@@ -399,8 +444,8 @@ async function main() {
   const pages = new Pages(process.argv[2], process.argv[3]);
   await pages.start();
   const all = [opening, groups, moving, searching, walking, passes, following, overlays, looks,
-    narrow, links, details, hostile, others, tasks.run, times];
-  const only = process.argv.slice(4);
+    narrow, links, details, hostile, others, written, served, tasks.run, times];
+  const only = process.argv.slice(5);
   for (const part of all) {
     if (only.length && !only.includes(part.name)) continue;
     try {

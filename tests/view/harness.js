@@ -29,7 +29,7 @@ class Pages {
   }
 
   // A page of the folder, ready to be used; whatever it complains of is a failure.
-  async open(name, { hash = '', width = 1280, height = 800, scheme = 'light' } = {}) {
+  async open(name, { address, hash = '', width = 1280, height = 800, scheme = 'light' } = {}) {
     const context = await this.browser.newContext({ viewport: { width, height },
       colorScheme: scheme });
     const p = await context.newPage();
@@ -37,8 +37,9 @@ class Pages {
     p.complaints = [];
     p.on('pageerror', (e) => p.complaints.push(String(e.stack || e)));
     p.on('console', (m) => m.type() === 'error' && p.complaints.push(m.text()));
-    p.on('request', (r) => /^(file|data|blob):/.test(r.url()) || p.complaints.push(r.url()));
-    await p.goto('file://' + path.join(this.folder, name + '.html') + hash);
+    p.on('request', (r) => /^(file|data|blob):/.test(r.url()) ||
+      address && r.url().startsWith(address) || p.complaints.push(r.url()));
+    await p.goto((address || 'file://' + path.join(this.folder, name + '.html')) + hash);
     await p.waitForSelector('#app[data-ready]');
     await this.settle(p);
     return p;

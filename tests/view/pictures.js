@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// pictures.js FOLDER BROWSER OUT: takes the pictures of docs/view.md; scripts/view-pictures calls it.
+// pictures.js FOLDER BROWSER OUT: takes the pictures of docs/view.md, for scripts/view-pictures.
 'use strict';
 const path = require('path');
 const { Pages, clickOn } = require('./harness.js');

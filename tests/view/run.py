@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """run.py --tailor BIN: the page of `tailor view` in a browser: pages of made-up models
-(synthetic.py), driven by browser.js. Needs Chromium and, from npm, playwright-core and axe-core;
+(synthetic.py) and of what the command writes and serves, driven by browser.js. Needs Chromium and, from npm, playwright-core and axe-core;
 says so and skips without them."""
 import argparse
 import os
@@ -37,6 +37,33 @@ def install():
     return 'npm ci failed: ' + p.stderr.strip()[-300:] if p.returncode else None
 
 
+# Gelu in parts, behind a matrix product, and a name that wants to be HTML.
+MODEL = '''graph @g(%x: f32[2,8], %w: f32[8,8]) -> (%y) {
+  const %h: f32[] = 0.5
+  const %o: f32[] = 1.0
+  const %r: f32[] = 1.4142135
+  %m = MatMul(%x, %w) @"block/</script><script>executed=1</script>"
+  %d = Div(%m, %r) @"block/gelu/Div"
+  %e = Erf(%d) @"block/gelu/Erf"
+  %a = Add(%e, %o) @"block/gelu/Add"
+  %p = Mul(%m, %a) @"block/gelu/Mul"
+  %y = Mul(%p, %h) @"block/gelu/Mul_1"
+}
+'''
+MODE = '--precision-mode-v2=mixed_float16'
+
+
+def written(tailor, folder):
+    """Pages that the command writes: of one model, and of what an option changes."""
+    model = os.path.join(folder, 'model.tir')
+    with open(model, 'w', encoding='utf-8') as f:
+        f.write(MODEL)
+    for name, options in (('written', [MODE]), ('options', ['--against=' + MODE])):
+        guard.run([tailor, 'view', model, '-q', *options, '-o',
+                   os.path.join(folder, name + '.html')], check=True)
+    return model
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--tailor', required=True)
@@ -50,8 +77,16 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name, make in synthetic.MODELS.items():
             synthetic.write(os.path.join(folder, name + '.html'), make())
-        p = guard.run(['node', os.path.join(HERE, 'browser.js'), folder, program, *args.only],
-                      cpu=CPU, capture_output=True, text=True)
+        model = written(args.tailor, folder)
+        server = guard.begin([args.tailor, 'view', model, MODE, '--serve'], stderr=-1, text=True)
+        try:
+            address = re.search(r'http://\S+', server.stderr.readline())
+            p = guard.run(['node', os.path.join(HERE, 'browser.js'), folder, program,
+                           address.group(0) if address else '-', *args.only],
+                          cpu=CPU, capture_output=True, text=True)
+        finally:
+            server.terminate()
+            server.wait()
     print(p.stdout, end='')
     if p.returncode > 1 or not re.search(r'^\d+ passed, \d+ failed$', p.stdout, re.M):
         print(p.stderr[-3000:])
