@@ -109,7 +109,8 @@ class Graph:
             added += new
             rewrites.append(dict(
                 number=number, rule=self.s(self.rules[rule]['name'] if rule >= 0 else name),
-                text=rule, removed=[n.uid for n in removed], added=[n.uid for n in new], changed=[], why=self.s(why)))
+                text=rule, removed=[n.uid for n in removed], added=[n.uid for n in new], changed=[],
+                why=self.s(why)))
         fresh = {n.uid for n in added}
         self.nodes = [n for n in self.nodes if n.uid not in gone]
         delta = dict(

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """run.py --tailor BIN: the page of `tailor view` in a browser: pages of made-up models
-(synthetic.py) and of what the command writes and serves, driven by browser.js. Needs Chromium and, from npm, playwright-core and axe-core;
+(synthetic.py) and of what the command writes and serves, driven by browser.js.
+Needs Chromium and, from npm, playwright-core and axe-core;
 says so and skips without them."""
 import argparse
 import os
