@@ -90,8 +90,8 @@ static const tl_command commands[] = {
     {"view", TL_COMMAND_VIEW, "MODEL [OPTION of convert...] -o page.html",
      "show a model on its way through the passes, in the browser",
      "Runs the passes that convert runs with these options once, and writes one page with the "
-     "graph before them and what each pass, and each single rewrite of it, removed, added and changed, "
-     "and why. The page needs nothing from elsewhere and sends nothing anywhere. --emit says which "
+     "graph before them and what each pass, and each single rewrite of it, removed, added and "
+     "changed, and why. The page needs nothing from elsewhere and sends nothing anywhere. --emit says which "
      "form the passes make: NPU form without it. Ops that have no NPU form stay what they are, and "
      "if a pass fails, the page shows the way up to it.",
      tl_command_view},

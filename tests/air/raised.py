@@ -7,9 +7,9 @@ that model and give the numbers of the original.
 
 --every: of all models. What is left out is printed with its reason. A model counts if it has an
 AIR form and ONNX Runtime runs the original, or else if it runs the new model and the original has
-reference data, which the new one has to give then. Known reasons for another result (KNOWN) are counted
-apart; anything else fails, and so does a share of equal models below LEAST. Default folders: the
-corpus beside the project and Debian's ONNX models."""
+reference data, which the new one has to give then. Known reasons for another result (KNOWN) are
+counted apart; anything else fails, and so does a share of equal models below LEAST. Default
+folders: the corpus beside the project and Debian's ONNX models."""
 import argparse
 import collections
 import os

@@ -37,6 +37,7 @@ $ tailor help
 >   simulate-ranks    train on several ranks and compare with one
 >   diff-precision    compare two explanations of dtypes
 >   diff              show where two models differ
+>   view              show a model on its way through the passes, in the browser
 >   extract           write a part of a model
 >   bisect            find the rewrite that breaks a model
 >   reduce            make a model that fails small
@@ -72,6 +73,7 @@ $ tailor --help
 >   simulate-ranks    train on several ranks and compare with one
 >   diff-precision    compare two explanations of dtypes
 >   diff              show where two models differ
+>   view              show a model on its way through the passes, in the browser
 >   extract           write a part of a model
 >   bisect            find the rewrite that breaks a model
 >   reduce            make a model that fails small
