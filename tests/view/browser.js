@@ -87,6 +87,7 @@ async function searching(pages) {
   await p.keyboard.press('/');
   await p.keyboard.type('op:Erf name:layer.3');
   await p.waitForSelector('.hit');
+  await p.evaluate(() => window.tailorView.bar.search()); // not that of the first letters
   check('search: one node', await text(p, '.find .count') === '1');
   await p.keyboard.press('Enter');
   await pages.settle(p);
