@@ -26,6 +26,15 @@ static tl_node_id maker_of(const tl_view_model *v, const tl_u32_vec *maker, cons
   return s == TL_NO_SYMBOL ? TL_NO_NODE : tl_view_get(maker, s);
 }
 
+/* Finds the node of a tensor by its name, else by that of its value: files that were written call
+ * values after nodes. */
+static tl_node_id node_of(tl_view_model *v, const tl_u32_vec *maker, const cJSON *tensor) {
+  const char *node = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(tensor, "node"));
+  const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(tensor, "name"));
+  tl_node_id n = node ? tl_view_find_node(&v->record, tl_sv_from(node)) : TL_NO_NODE;
+  return n && tl_view_is_node(v->m, n) ? n : maker_of(v, maker, name);
+}
+
 /* Adds one tensor: the error that its node adds where that is known, else the whole one. */
 static void add_tensor(tl_view_model *v, const tl_u32_vec *maker, const cJSON *tensor,
                        tl_view_overlay *o) {
@@ -33,8 +42,7 @@ static void add_tensor(tl_view_model *v, const tl_u32_vec *maker, const cJSON *t
   const cJSON *total = cJSON_GetObjectItemCaseSensitive(tensor, "total");
   const cJSON *error = cJSON_GetObjectItemCaseSensitive(own ? own : total, "rel");
   const cJSON *rank = cJSON_GetObjectItemCaseSensitive(tensor, "rank");
-  tl_node_id n =
-      maker_of(v, maker, cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(tensor, "name")));
+  tl_node_id n = node_of(v, maker, tensor);
   tl_buf note;
   if (!n || !cJSON_IsNumber(error))
     return;
