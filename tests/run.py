@@ -196,10 +196,10 @@ class Tests:
                         *(['--n', '400', '--sample', '5'] if self.args.full else [])])
 
     def ge_shapes(self):
-        """shapes and formats of AIR files by GE's shape rules, a second time; every third
+        """shapes and formats of AIR files by GE's shape rules, a second time; every ninth
         (--full: all)"""
         return counted([PYTHON, 'tests/oracle/ge_shapes.py', '--tailor', self.tool('gcc'),
-                        '--every', '1' if self.args.full else '3'])
+                        '--every', '1' if self.args.full else '9'])
 
     def user_ops(self):
         """ops that rule files define, in every output; rule files with mistakes, sanitized"""
@@ -367,9 +367,9 @@ class Tests:
                         '--every', '6', '--verify', '3'])
 
     def air_verify(self):
-        """models against their AIR files, by verify, with the models' own data (every 3rd)"""
+        """models against their AIR files, by verify, with the models' own data (every 9th)"""
         return counted([PYTHON, 'tests/air/verify_corpus.py', '--tailor', self.tool('gcc'),
-                        '--every', '3'])
+                        '--every', '1' if self.args.full else '9'])
 
     def air_attributes(self):
         """attributes in AIR are declared by prototypes or documented (every 25th model)"""
@@ -491,11 +491,12 @@ class Tests:
         return self.against_ort('precision.py', '--sample', '1' if self.args.full else '8')
 
     def kernels(self):
-        """kernels of several nodes: random graphs, some of them sanitized, and every model"""
+        """kernels of several nodes: random graphs, some sanitized, and models (--full: every one)"""
         text, total = '', [0, 0, 0]
+        every = '1' if self.args.full else '8'
         for script, tool, *size in (('random_groups.py', 'asan', '--n', '600'),
-                                    ('random_groups.py', 'gcc', '--n', '10000'),
-                                    ('model_groups.py', 'gcc', '--sample', '1')):
+                                    ('random_groups.py', 'gcc', '--n', '4000'),
+                                    ('model_groups.py', 'gcc', '--sample', every)):
             more, counts = counted([PYTHON, 'tests/ub/' + script, '--tailor', self.tool(tool),
                                     *size])
             text += more
