@@ -491,7 +491,7 @@ class Tests:
         return self.against_ort('precision.py', '--sample', '1' if self.args.full else '8')
 
     def kernels(self):
-        """kernels of several nodes: random graphs, some sanitized, and models (--full: every one)"""
+        """kernels of several nodes: random graphs, some sanitized, and models (--full: all)"""
         text, total = '', [0, 0, 0]
         every = '1' if self.args.full else '8'
         for script, tool, *size in (('random_groups.py', 'asan', '--n', '600'),

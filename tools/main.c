@@ -91,9 +91,9 @@ static const tl_command commands[] = {
      "show a model on its way through the passes, in the browser",
      "Runs the passes that convert runs with these options once, and writes one page with the "
      "graph before them and what each pass, and each single rewrite of it, removed, added and "
-     "changed, and why. The page needs nothing from elsewhere and sends nothing anywhere. --emit says "
-     "which form the passes make: NPU form without it. Ops that have no NPU form stay what they are, and "
-     "if a pass fails, the page shows the way up to it.",
+     "changed, and why. The page needs nothing from elsewhere and sends nothing anywhere. --emit "
+     "says which form the passes make: NPU form without it. Ops that have no NPU form stay what "
+     "they are, and if a pass fails, the page shows the way up to it.",
      tl_command_view},
     {"extract", TL_COMMAND_EXTRACT, "MODEL [--from=NAMES] [--to=NAMES] -o OUTPUT... [--data=DIR]",
      "write a part of a model",
