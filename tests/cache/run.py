@@ -443,9 +443,10 @@ def many_processes(p, count):
             i, n = rng.randrange(models), done + len(running)
             mode = rng.choice(['auto', 'hard', 'copy'])
             os.makedirs(p.at(f'd{n % 16}'), exist_ok=True)
-            out = f'd{n % 16}/o{n}.air'
-            q = subprocess.Popen([p.tool, 'convert', f'{i}.tir', '-o', out, '-q',
-                                  '--cache-dir=cache', f'--cache-link={mode}'], cwd=p.dir,
+            out = f'd{n % 16}/o.air'
+            q = subprocess.Popen([p.tool, 'convert', f'../{i}.tir', '-o', 'o.air', '-q',
+                                  '--cache-dir=../cache', f'--cache-link={mode}'],
+                                 cwd=p.at(f'd{n % 16}'),
                                  stderr=subprocess.PIPE)
             if rng.random() < 0.25:
                 time.sleep(rng.random() * 0.02)
@@ -462,6 +463,7 @@ def many_processes(p, count):
         else:
             assert q.returncode != 0, f'{out} is missing'
     assert killed, 'no process was killed'
+    assert p.stats()['hits'] > 0, 'no process found what another had made'
     expect(p.run('cache', 'verify', '--cache-dir=cache').returncode, 0, 'verify')
     expect(p.run('cache', 'trim', '--cache-dir=cache').returncode, 0, 'trim')
     expect(os.listdir(p.at('cache', 'tmp')), [], 'lost files after trim')

@@ -66,6 +66,9 @@ CASES = (
     ('explain --why-not', 0, 'explain m.tir --why-not=clean-up --node=r'),
     ('explain --precision', 0, 'explain m.tir --precision-mode=force_fp16'),
     ('test-rules', 5, 'test-rules wrong.tlr --count=10'),
+    ('cache stats', 0, 'cache stats --cache-dir=kept'),
+    ('cache verify', 0, 'cache verify --cache-dir=kept'),
+    ('cache trim', 0, 'cache trim --cache-dir=kept'),
 )
 # Commands over the large model, where the whole of it is not read into memory.
 HUGE = (
@@ -156,7 +159,8 @@ def main():
         tests.write('large.tir', LARGE)
         with open(os.path.join(folder, 'large.bin'), 'wb') as f:
             f.truncate(4 * ROWS * WIDE)
-        for line in ('convert m.tir -q -o m.air', 'convert m.tir -q -o x.air --reproducer=folder'):
+        for line in ('convert m.tir -q -o m.air --cache-dir=kept',
+                     'convert m.tir -q -o x.air --reproducer=folder'):
             made = tests.shell(line)
             tests.check(line, made.returncode == 0, made.stderr)
         for case in CASES + HUGE:

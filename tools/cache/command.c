@@ -33,6 +33,7 @@ static void put_json(const tl_store *s, const tl_store_counts *c, const tl_store
                      tl_buf *out) {
   tl_json_writer w = tl_json_to(out);
   tl_put_object(&w);
+  tl_member_u64(&w, "schema", 1);
   tl_member_z(&w, "cache", s->dir);
   const tl_count_member counts[] = {
       {"entries", size->entries},        {"bytes", size->bytes},
@@ -63,6 +64,7 @@ static tl_status show_stats(tl_cli *cli, const tl_store *s) {
 static void put_counts(tl_buf *out, const tl_count_member *counts, size_t n) {
   tl_json_writer w = tl_json_to(out);
   tl_put_object(&w);
+  tl_member_u64(&w, "schema", 1);
   tl_member_counts(&w, counts, n);
   tl_json_finish(&w);
 }
