@@ -11,16 +11,8 @@
 static const tl_option_id of_files[] = {TL_OPTION_READ, TL_OPTION_FRAMEWORK,
                                         TL_OPTION_EXTERNAL_WEIGHT, TL_OPTION_ALLOW_UNMAPPED};
 
-/* Options of other groups that make the command print or write something beside the model, or are
- * about several models. Functions do the rest. */
-static const tl_option_id of_the_command[] = {
-    TL_OPTION_PROFILE_REPORT, TL_OPTION_PRINT_BEFORE,       TL_OPTION_PRINT_AFTER,
-    TL_OPTION_PRINT_CHANGED,  TL_OPTION_PRINT_CHANGED_FORM, TL_OPTION_PRINT_ONLY,
-    TL_OPTION_DUMP_DIR,       TL_OPTION_DUMP_FORM,          TL_OPTION_VERIFY,
-    TL_OPTION_STATS,          TL_OPTION_TRACE_COMPILER,     TL_OPTION_TIME_PASSES,
-    TL_OPTION_REMARKS,        TL_OPTION_REPRODUCER,         TL_OPTION_SCHEDULE_REPORT,
-    TL_OPTION_TRACE,          TL_OPTION_TIMELINE,           TL_OPTION_TAIL_EXPLAIN,
-    TL_OPTION_JOBS,           TL_OPTION_MEMORY_LIMIT};
+/* Options of other groups that functions take the place of. */
+static const tl_option_id of_functions[] = {TL_OPTION_JOBS, TL_OPTION_MEMORY_LIMIT};
 
 static bool has(const tl_option_id *list, size_t n, tl_option_id id) {
   for (size_t i = 0; i < n; i++)
@@ -36,8 +28,8 @@ static bool means_something(tl_option_id id) {
     return false;
   if (row->group == TL_OPTIONS_IO)
     return has(of_files, sizeof of_files / sizeof *of_files, id);
-  return row->group != TL_OPTIONS_GENERAL &&
-         !has(of_the_command, sizeof of_the_command / sizeof *of_the_command, id);
+  return row->group != TL_OPTIONS_GENERAL && !tl_option_is_report(id) &&
+         !has(of_functions, sizeof of_functions / sizeof *of_functions, id);
 }
 
 static bool is_listed(tl_option_id id) {

@@ -121,6 +121,17 @@ const char *tl_option_shared_key(tl_option_id id) {
   return NULL;
 }
 
+bool tl_option_is_report(tl_option_id id) {
+  static const int reports[] = {
+#define REPORT(id) TL_OPTION_##id,
+#include "frontend/config/options.tbl"
+  };
+  for (size_t k = 0; k < sizeof reports / sizeof *reports; k++)
+    if (reports[k] == (int)id)
+      return true;
+  return false;
+}
+
 tl_option_id tl_option_common(unsigned command, unsigned i) {
   static const struct {
     uint32_t command;

@@ -126,6 +126,8 @@ bool tl_option_joins_lines(tl_option_id id);
 /* Returns GE's key of an option that atc has to see though this compiler acts on it: "" if it is on
  * the atc line only; NULL if atc need not see it, or if it is no option of ours. */
 const char *tl_option_shared_key(tl_option_id id);
+/* Returns true for options about what convert prints, or writes beside its output. */
+bool tl_option_is_report(tl_option_id id);
 /* Returns the i-th of the common options, which help shows first for `command` (one TL_COMMAND_
  * bit); TL_N_OPTION_ROWS behind the end of the list, which may be empty. */
 tl_option_id tl_option_common(unsigned command, unsigned i);

@@ -63,6 +63,21 @@ $ printf '[{"model": "m1.tir"' >half.json; tailor convert --batch half.json
 $ tailor convert --batch gone.json
 ! gone.json: error: cannot open 'gone.json': No such file or directory
 ? 4
+# Two jobs that write one file: the one that ends last would win.
+$ printf '[{"model": "m1.tir", "outputs": ["e.air"]}, {"model": "m2.tir", "outputs": ["./e.air"]}]' >same.json; tailor convert --batch same.json; test -e e.air || echo 'no file'
+> no file
+! tailor: error: jobs 1 and 2 both write 'e.air' (--output)
+!   hint: give each job a name of its own
+$ tailor convert m1.tir m2.tir -o 'out/{}.air' --depfile all.d
+! tailor: error: jobs 1 and 2 both write 'all.d' (--depfile)
+!   hint: give each job a name of its own, with {} in it
+? 1
+# A failure says which job it is of.
+$ printf '[{"model": "m1.tir", "outputs": ["f.air"]}, {"model": "m2.tir", "outputs": ["g.air"], "options": {"soc-versoin": "x"}}]' >option.json; tailor convert --batch option.json -q 2>&1; test -e f.air && echo 'f.air'
+> tailor: error: unknown option '--soc-versoin=x'
+>   hint: did you mean --soc-version?
+> option.json: error: job 2 of 2 ended with exit code 1 [E_BATCH]
+> f.air
 # Memory: each process gets its share, and one that lacks memory runs again alone, with all of it.
 $ tailor convert m1.tir m2.tir -o 'out/{}.air' -q -j 2 --memory-limit=400M; ls out
 > m1.air

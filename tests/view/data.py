@@ -356,6 +356,7 @@ def check_pairs(b):
 
 def check_errors(b):
     model, page = b.path('gelu.tir'), b.path('none.html')
+    bare = b.model('gelu', GELU)  # a file is read by what is in it
     broken = b.model('broken.tir', GELU.replace('MatMul(%x', 'MatMul(%nothing'))
     for words, code, part in (
             (['-o', page], 1, 'no model is named'),
@@ -363,13 +364,14 @@ def check_errors(b):
             ([model, '-o', page, '-o', page + '2'], 1, 'a page is one file'),
             ([b.path('nothing.onnx'), '-o', page], 4, 'nothing.onnx'),
             ([broken, '-o', page], 2, 'nothing'),
-            ([model, '-o', page, '--dump-dir=x'], 1, 'has no effect on a page'),
-            ([model, '-o', page, '--verify'], 1, 'has no effect on a page'),
+            ([model, '-o', page, '--dump-dir=x'], 1, 'has no effect in view'),
+            ([model, '-o', page, '--verify'], 1, 'has no effect in view'),
             ([model, '--serve=99999'], 1, 'is no port'),
             ([model, '-o', '-', '--open'], 1, 'needs a page in a file'),
             ([model, '-', '-o', page], 3, 'read twice'),
             ([model, '-o', page, '--against=--bogus'], 1, 'bogus'),
-            ([model, '-o', model], 1, 'would be overwritten'),
+            ([model, '-o', model], 1, 'is the name of a model'),
+            ([bare, '-o', bare], 1, 'would be overwritten'),
             ([model, '-o', b.path('no/such/folder.html')], 4, 'folder.html')):
         p = b.run('view', *words)
         check(f'{words}: {p.returncode} {p.stderr}', p.returncode == code and part in p.stderr)

@@ -127,6 +127,14 @@ static void show(int from, FILE *to) {
   fflush(to);
 }
 
+/* Says which job of a file has failed: what it said may name no file. */
+static void say_failed(const batch *b, uint32_t i) {
+  const char *path = tl_cli_get(b->cli, TL_OPTION_BATCH);
+  if (tl_cli_has(b->cli, TL_OPTION_BATCH))
+    (void)!tl_fail_code(&b->cli->diag, TL_INVALID_ARGUMENT, "E_BATCH", TL_AT_FILE(path),
+                        "job %u of %u ended with exit code %d", i + 1, b->n, b->jobs[i].code);
+}
+
 /* Shows the jobs that are done, up to the first that is not. */
 static void show_done(batch *b) {
   for (uint32_t i = 0; i < b->n; i++) {
@@ -139,6 +147,8 @@ static void show_done(batch *b) {
     show(j->err, stderr);
     close_outputs(j);
     j->state = SHOWN;
+    if (j->code)
+      say_failed(b, i);
     if (j->code && !b->code)
       b->code = j->code;
   }

@@ -4,6 +4,7 @@
 
 #include "backend/weight_files.h"
 #include "frontend/config/json.h"
+#include "tools/batch/paths.h"
 #include "tools/cli/options_json.h"
 
 bool tl_jobs_wanted(const tl_cli *cli) {
@@ -157,7 +158,8 @@ static tl_status make_from_file(tl_cli *cli, tl_arguments_vec *out) {
 }
 
 tl_status tl_jobs_make(tl_cli *cli, tl_arguments_vec *out) {
-  return tl_cli_has(cli, TL_OPTION_BATCH) ? make_from_file(cli, out) : make_from_models(cli, out);
+  TL_TRY(tl_cli_has(cli, TL_OPTION_BATCH) ? make_from_file(cli, out) : make_from_models(cli, out));
+  return tl_jobs_check_paths(cli, out);
 }
 
 void tl_jobs_release(tl_arguments_vec *jobs) {

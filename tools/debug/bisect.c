@@ -3,7 +3,6 @@
  * passes are searched, then those within the pass that was found. */
 #include "tools/debug/bisect.h"
 
-#include "tools/cli/unused.h"
 #include "tools/cli/output.h"
 #include "tools/cli/rules.h"
 #include "tools/convert/pipeline.h"
@@ -247,7 +246,6 @@ tl_status tl_command_bisect(tl_cli *cli) {
   tl_format format;
   tl_stage stage;
   uint64_t one = 0;
-  tl_cli_warn_unused(cli, NULL, 0);
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
   TL_TRY(tl_cli_load_rules(cli)); /* mistakes in them are no finding */
   TL_TRY(settle_form(cli, &format, &stage));

@@ -5,6 +5,7 @@
 #include "ir/fork.h"
 #include "ir/infer/infer.h"
 #include "ir/verify/verify.h"
+#include "tools/cli/unused.h"
 #include "tools/debug/command.h"
 
 /* ---- with numbers ---------------------------------------------------------------------------- */
@@ -155,8 +156,11 @@ static tl_verdict ask(tl_check *c, tl_module *m, bool settled) {
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
+static bool is_unused(tl_option_id id) { return tl_option_is_report(id) && id != TL_OPTION_VERIFY; }
+
 static tl_status check_options(tl_cli *cli) {
   tl_settings *s = &cli->settings;
+  tl_cli_warn_unused(cli, is_unused);
   if (tl_cli_has(cli, TL_OPTION_CHECK) && tl_cli_has(cli, TL_OPTION_VERIFY))
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(s, TL_OPTION_CHECK),
                    "cannot be combined with --verify: there is one check");

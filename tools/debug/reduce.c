@@ -8,7 +8,6 @@
 
 #include "ir/graph.h"
 #include "support/json_writer.h"
-#include "tools/cli/unused.h"
 #include "tools/cli/output.h"
 #include "tools/cli/rules.h"
 #include "tools/convert/pipeline.h"
@@ -486,7 +485,6 @@ tl_status tl_command_reduce(tl_cli *cli) {
   reduction r = {.cli = cli};
   tl_output_vec outputs = {0};
   tl_buf_init(&r.why);
-  tl_cli_warn_unused(cli, NULL, 0);
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
   TL_TRY(tl_cli_load_rules(cli)); /* mistakes in them are no finding */
   tl_status status = settle_output(cli, &outputs);

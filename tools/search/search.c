@@ -16,12 +16,9 @@ static const char default_mode[] = "mixed_float16";
 
 /* Refuses names of files: the search writes several files into one folder. */
 static tl_status check_folder(tl_cli *cli) {
-  static const char *const suffixes[] = {".air", ".onnx", ".tir", ".pbtxt"};
   const char *folder = cli->outputs.n ? cli->outputs.at[0] : "";
-  tl_sv name = tl_sv_from(folder);
-  bool is_file = strcmp(folder, "-") == 0;
-  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-    is_file = is_file || tl_sv_ends_with(name, suffixes[i]);
+  tl_format format;
+  bool is_file = strcmp(folder, "-") == 0 || tl_format_of_path(folder, &format);
   if (cli->outputs.n > 1 || is_file)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, TL_OPTION_OUTPUT),
                    "names one folder, for the files that convert and atc take\v"
@@ -215,10 +212,11 @@ static tl_status search(tl_search *s) {
   return status;
 }
 
+static bool is_unused(tl_option_id id) { return tl_option_is_report(id) || id == TL_OPTION_EMIT; }
+
 tl_status tl_command_precision_search(tl_cli *cli) {
   tl_search s;
-  static const tl_option_id unused[] = {TL_OPTION_EMIT, TL_OPTION_VERIFY};
-  tl_cli_warn_unused(cli, unused, sizeof unused / sizeof *unused);
+  tl_cli_warn_unused(cli, is_unused);
   TL_TRY(check_model(cli));
   TL_TRY(set_defaults(cli));
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));

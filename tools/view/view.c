@@ -2,6 +2,7 @@
 /* Implements tailor view: a model through its passes, as a page for the browser. */
 #include "support/json_writer.h"
 #include "tools/cli/output.h"
+#include "tools/cli/unused.h"
 #include "tools/page/file.h"
 #include "tools/page/model.h"
 #include "tools/view/compare.h"
@@ -76,19 +77,9 @@ static tl_status refuse(tl_cli *cli, tl_option_id id, const char *why) {
   return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, id), "%s", why);
 }
 
-/* Options of convert about files that view does not write, and about what convert prints. */
-static tl_status check_options(tl_cli *cli) {
-  static const tl_option_id others[] = {
-      TL_OPTION_DEPFILE,       TL_OPTION_DEPS_JSON,    TL_OPTION_PRINT_INPUTS,
-      TL_OPTION_DRY_RUN,       TL_OPTION_VERIFY,       TL_OPTION_REPRODUCER,
-      TL_OPTION_SUMMARY,       TL_OPTION_PRINT_BEFORE, TL_OPTION_PRINT_AFTER,
-      TL_OPTION_PRINT_CHANGED, TL_OPTION_PRINT_ONLY,   TL_OPTION_PRINT_CHANGED_FORM,
-      TL_OPTION_DUMP_DIR,      TL_OPTION_STATS,        TL_OPTION_REMARKS,
-      TL_OPTION_TRACE_COMPILER};
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (tl_cli_has(cli, others[i]))
-      return refuse(cli, others[i], "has no effect on a page\vleave this option out");
-  return TL_OK;
+/* The page has the times of passes if --time-passes asks for them. */
+static bool is_unused(tl_option_id id) {
+  return tl_option_is_report(id) && id != TL_OPTION_TIME_PASSES;
 }
 
 /* Reads the port of --serve. */
@@ -113,12 +104,16 @@ static tl_status check_arguments(tl_cli *cli) {
   if (!page && !tl_cli_has(cli, TL_OPTION_SERVE))
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                    "no page is named\vadd -o page.html, or --serve");
+  tl_format format;
+  if (page && tl_format_of_path(page, &format))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, TL_OPTION_OUTPUT),
+                   "'%s' is the name of a model\vname a page: -o page.html", page);
   if (is_stream(page) && tl_cli_has(cli, TL_OPTION_OPEN))
     return refuse(cli, TL_OPTION_OPEN, "needs a page in a file, or --serve");
   if (two && (is_stream(cli->word) || is_stream(cli->word2)))
     return tl_fail(&cli->diag, TL_UNSUPPORTED, TL_NOWHERE,
                    "models that are compared are read twice, so none can be standard input");
-  return check_options(cli);
+  return tl_cli_refuse_unused(cli, is_unused);
 }
 
 /* ---- models ---------------------------------------------------------------------------------- */

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds files that two jobs of a batch write (paths.h). */
+#include "tools/batch/paths.h"
+
+#include <stdlib.h>
+
+/* A file that a job writes. */
+typedef struct written {
+  const char *path;
+  const char *option; /* its name */
+  uint32_t job;
+} written;
+
+TL_VEC(written_vec, written);
+
+static int by_path(const void *a, const void *b) {
+  const written *x = a, *y = b;
+  int order = strcmp(x->path, y->path);
+  return order ? order : (x->job > y->job) - (x->job < y->job);
+}
+
+/* Returns true for options that name a file or folder to write. */
+static bool is_written(tl_option_id id) {
+  return id == TL_OPTION_OUTPUT || id == TL_OPTION_OPTIONS_JSON ||
+         (tl_option_is_report(id) && tl_option_row_get(id)->kind == TL_OPTION_PATH);
+}
+
+/* Finds the option of an argument and its value, which is behind '=' or in the next argument (NULL
+ * if there is none). *width: the number of arguments that it takes. */
+static tl_option_id option_of(const char *arg, const char *next, const char **value, int *width) {
+  const char *equals = strchr(arg, '=');
+  const char *name = arg + (arg[0] == '-') + (arg[0] == '-' && arg[1] == '-');
+  size_t n = equals ? (size_t)(equals - name) : strlen(name);
+  bool is_letter = arg[0] == '-' && arg[1] && arg[1] != '-' && !arg[2];
+  tl_option_id id = arg[0] != '-' ? TL_N_OPTION_ROWS
+                    : is_letter   ? tl_option_find_letter(arg[1], TL_COMMAND_CONVERT)
+                                  : tl_option_find((tl_sv){name, n}, TL_COMMAND_CONVERT);
+  *width = 1;
+  *value = equals ? equals + 1 : NULL;
+  if (id == TL_N_OPTION_ROWS || equals || tl_option_row_get(id)->kind == TL_OPTION_FLAG ||
+      tl_option_row_get(id)->kind == TL_OPTION_MAYBE)
+    return id;
+  *width = 2;
+  *value = next;
+  return id;
+}
+
+static bool list_written(const tl_arguments *job, uint32_t number, written_vec *out) {
+  int width = 1;
+  for (uint32_t i = 0; i < job->list.n; i += (uint32_t)width) {
+    const char *next = i + 1 < job->list.n ? job->list.at[i + 1] : NULL, *path;
+    tl_option_id id = option_of(job->list.at[i], next, &path, &width);
+    if (id == TL_N_OPTION_ROWS || !is_written(id) || !path || strcmp(path, "-") == 0)
+      continue;
+    while (path[0] == '.' && path[1] == '/')
+      path += 2;
+    if (!written_vec_push(out, (written){path, tl_option_row_get(id)->name, number}))
+      return false;
+  }
+  return true;
+}
+
+static tl_status find_twice(tl_cli *cli, const written_vec *v) {
+  for (uint32_t i = 1; i < v->n; i++) {
+    const written *a = &v->at[i - 1], *b = &v->at[i];
+    if (strcmp(a->path, b->path) == 0 && a->job != b->job)
+      return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
+                     "jobs %u and %u both write '%s' (--%s)\vgive each job a name of its own%s",
+                     a->job + 1, b->job + 1, b->path, b->option,
+                     tl_cli_has(cli, TL_OPTION_BATCH) ? "" : ", with {} in it");
+  }
+  return TL_OK;
+}
+
+tl_status tl_jobs_check_paths(tl_cli *cli, const tl_arguments_vec *jobs) {
+  written_vec v = {0};
+  bool ok = true;
+  for (uint32_t i = 0; i < jobs->n && ok; i++)
+    ok = list_written(&jobs->at[i], i, &v);
+  if (v.n)
+    qsort(v.at, v.n, sizeof *v.at, by_path);
+  tl_status status = ok ? find_twice(cli, &v) : tl_fail_memory(&cli->diag, TL_NOWHERE);
+  written_vec_release(&v);
+  return status;
+}
