@@ -2,6 +2,7 @@
 /* Adds when the nodes of a training step run, by the estimate: at each stage, from the order of the
  * model to the one behind tail optimization. */
 #include "tools/page/facts.h"
+#include "tools/step/files.h"
 
 typedef tl_json_writer writer;
 
@@ -36,24 +37,6 @@ static void put_streams(tl_view_model *v, writer *w, const tl_step_stage *s) {
   tl_put_end(w);
 }
 
-static void put_buckets(writer *w, const tl_step_stage *s) {
-  tl_put_key(w, "buckets");
-  tl_put_array(w);
-  for (uint32_t i = 0; i < s->n_buckets; i++) {
-    const tl_ran_bucket *b = &s->buckets[i];
-    tl_put_object(w);
-    tl_member_sv(w, "name", b->name);
-    tl_member_u64(w, "tensors", b->tensors);
-    tl_member_u64(w, "bytes", b->bytes);
-    tl_member_fixed(w, "ready", b->ready, 3);
-    tl_member_fixed(w, "start", b->start, 3);
-    tl_member_fixed(w, "end", b->end, 3);
-    tl_member_fixed(w, "exposed", b->exposed, 3);
-    tl_put_end(w);
-  }
-  tl_put_end(w);
-}
-
 static void put_stage(tl_view_model *v, writer *w, const tl_step_stage *s) {
   tl_put_object(w);
   tl_member_z(w, "name", s->name);
@@ -64,7 +47,7 @@ static void put_stage(tl_view_model *v, writer *w, const tl_step_stage *s) {
   tl_member_fixed(w, "tail", s->report.tail, 3);
   tl_member_fixed(w, "bound", s->report.bound, 3);
   put_streams(v, w, s);
-  put_buckets(w, s);
+  tl_step_put_buckets(w, s);
   tl_put_end(w);
 }
 

@@ -112,9 +112,7 @@ static void add_edges(tl_json_writer *w, const tl_tail_counts *t) {
   tl_member_u64(w, "splits", t->splits);
 }
 
-/* Adds the buckets of a stage, in the order of communication. */
-static void add_buckets(tl_json_writer *w, const tl_step_stage *s) {
-  tl_json_line(w, 1);
+void tl_step_put_buckets(tl_json_writer *w, const tl_step_stage *s) {
   tl_put_key(w, "buckets");
   tl_put_array(w);
   for (uint32_t i = 0; i < s->n_buckets; i++) {
@@ -143,7 +141,8 @@ void tl_step_report_json(const tl_step_record *r, tl_buf *out) {
   tl_json_line(w, 1);
   add_times(w, last);
   add_edges(w, &last->tail);
-  add_buckets(w, last);
+  tl_json_line(w, 1);
+  tl_step_put_buckets(w, last);
   tl_json_line(w, 1);
   tl_put_key(w, "stages");
   tl_put_array(w);
@@ -178,7 +177,8 @@ void tl_step_split_json(const tl_step_record *r, bool joined, tl_buf *out) {
     }
     tl_put_end(w);
   }
-  add_buckets(w, last);
+  tl_json_line(w, 1);
+  tl_step_put_buckets(w, last);
   tl_json_finish(w);
 }
 

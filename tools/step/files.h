@@ -5,6 +5,7 @@
 #define TL_TOOLS_STEP_FILES_H
 
 #include "passes/train/time/record.h"
+#include "support/json_writer.h"
 #include "tools/cli/cli.h"
 
 /* Returns true if one of the files is wanted. */
@@ -12,6 +13,9 @@ bool tl_step_files_wanted(const tl_cli *cli);
 /* Writes the wanted files, each whole or not at all. E-SCHED-NONE if no training step was
  * recognised. */
 tl_status tl_step_files_write(tl_cli *cli, const tl_module *m) TL_NODISCARD;
+
+/* Adds the member "buckets" of a stage to an object: buckets in the order of communication. */
+void tl_step_put_buckets(tl_json_writer *w, const tl_step_stage *s);
 
 /* Contents, one function for each file; r has at least one stage. The same record gives the same
  * bytes. */
