@@ -48,6 +48,7 @@ public:
     return *this;
   }
 
+  // The bytes must outlive the model.
   model_handle load(const char *name, const std::string &bytes) {
     tl_model *m = nullptr;
     check(tl_model_load_bytes(get(), name, bytes.data(), bytes.size(), &m));
@@ -187,7 +188,8 @@ void tour(const std::string &folder) {
   need(run(c, before.get()) == run(c, after.get()), "the same numbers");
   verify(c, before.get(), after.get());
   c.check(tl_model_save(after.get(), (folder + "/tour_cpp.onnx").c_str()));
-  model_handle again = c.load("again.onnx", bytes_of(c, after.get(), "again.onnx"));
+  const std::string bytes = bytes_of(c, after.get(), "again.onnx"); // the model keeps views of them
+  model_handle again = c.load("again.onnx", bytes);
   need(run(c, again.get()) == run(c, after.get()), "the same numbers once more");
 }
 
