@@ -11,6 +11,8 @@ import re
 import sys
 import time
 
+import processes
+
 GROUPS = {
     'build': ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'scaffold', 'debugger',
               'docs', 'named', 'sessions', 'worked_examples', 'fusion_names'],
@@ -82,6 +84,7 @@ def run_kind(tests, kind):
     """(what to print, counts)"""
     method = getattr(tests, kind)
     start = time.monotonic()
+    processes.reset_cpu()
     try:
         text, counts = method()
     except Skip as reason:
@@ -91,7 +94,8 @@ def run_kind(tests, kind):
     notable = [s for s in lines if NOTABLE.match(s)]
     shown = ['    ' + line[:400] for line in (lines if counts[1] else notable)[-200:]]
     shown.append(f'{kind} ({about}): {counts[0]} passed, {counts[1]} failed, '
-                 f'{counts[2]} skipped [{time.monotonic() - start:.0f} s]')
+                 f'{counts[2]} skipped [{time.monotonic() - start:.0f} s, '
+                 f'CPU {processes.cpu_seconds():.0f} s]')
     return shown, counts
 
 

@@ -11,13 +11,13 @@ import argparse
 import glob
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
 import groups  # noqa: E402
 import kinds  # noqa: E402
+import processes  # noqa: E402
 import sanitized  # noqa: E402
 from groups import SUMMARY, Skip  # noqa: E402
 
@@ -25,15 +25,13 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PYTHON = '/usr/bin/python3'
 
 
-def shell(argv, **more):
-    env = dict(os.environ, **sanitized.ENV, **more.pop('env', {}))
-    return subprocess.run(argv, cwd=ROOT, text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, errors='replace', env=env, check=False, **more)
+def shell(argv, env=None):
+    return processes.shell(argv, {**sanitized.ENV, **(env or {})})
 
 
-def counted(argv, **more):
+def counted(argv):
     """Runs a test program and reads its closing line."""
-    p = shell(argv, **more)
+    p = shell(argv)
     found = SUMMARY.findall(p.stdout)
     if not found:
         return p.stdout[-4000:] + f'\nno closing line; exit {p.returncode}', (0, 1, 0)

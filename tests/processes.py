@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the programs of one kind of tests, and adds up the CPU time of all that they start: on a busy
+machine it says what a kind costs, and wall time does not."""
+import os
+import subprocess
+import threading
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_of_thread = threading.local()  # a kind runs in one thread
+
+
+def reset_cpu():
+    _of_thread.seconds = 0.0
+
+
+def cpu_seconds():
+    """CPU time, since reset_cpu, of what `shell` ran in this thread."""
+    return _of_thread.seconds
+
+
+def shell(argv, env=None):
+    """Runs a program in the root of the repository; its output, both streams in one, and its exit
+    code are those of the result."""
+    with subprocess.Popen(argv, cwd=ROOT, text=True, stdin=subprocess.DEVNULL, errors='replace',
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env=dict(os.environ, **(env or {}))) as p:
+        text = p.stdout.read()
+        _, status, usage = os.wait4(p.pid, 0)
+        p.returncode = os.waitstatus_to_exitcode(status)
+    _of_thread.seconds = getattr(_of_thread, 'seconds', 0.0) + usage.ru_utime + usage.ru_stime
+    return subprocess.CompletedProcess(argv, p.returncode, text)
