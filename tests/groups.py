@@ -16,7 +16,8 @@ import processes
 GROUPS = {
     'build': ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'scaffold', 'debugger',
               'docs', 'named', 'sessions', 'worked_examples', 'fusion_names'],
-    'unit': ['unit', 'threads', 'cli', 'deps', 'cache', 'builds', 'library', 'tour', 'python',
+    'unit': ['unit', 'threads', 'cli', 'limits', 'deps', 'cache', 'builds', 'library', 'tour',
+             'python',
              'atc_lines', 'air_options',
              'run_config', 'run_config_effects', 'precision_files', 'hostile', 'reader',
              'air_round_trip', 'air_hostile', 'air_foreign', 'air_attributes', 'air_ops',

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the programs of one kind of tests, and adds up the CPU time of all that they start: on a busy
-machine it says what a kind costs, and wall time does not."""
+"""Runs the programs of one kind of tests, and adds up the CPU time of all that they start: on a
+busy machine it says what a kind costs, and wall time does not."""
 import os
 import subprocess
 import threading

@@ -243,6 +243,10 @@ class Tests:
         """command lines: exit codes and exact output, sanitized"""
         return counted([PYTHON, 'tests/cli/run.py', '--tailor', self.tool('asan'), 'tests/cli'])
 
+    def limits(self):
+        """limits of memory, which count what sanitizers take: not sanitized"""
+        return counted([PYTHON, 'tests/cli/run.py', '--tailor', self.tool('gcc'), 'tests/limits'])
+
     def library(self):
         """the library and the command: the same files, exit codes and words"""
         return counted([PYTHON, 'tests/cli/test_library.py', '--tailor', self.tool('gcc'),

@@ -78,20 +78,7 @@ $ printf '[{"model": "m1.tir", "outputs": ["f.air"]}, {"model": "m2.tir", "outpu
 >   hint: did you mean --soc-version?
 > option.json: error: job 2 of 2 ended with exit code 1 [E_BATCH]
 > f.air
-# Memory: each process gets its share, and one that lacks memory runs again alone, with all of it.
-$ tailor convert m1.tir m2.tir -o 'out/{}.air' -q -j 2 --memory-limit=400M; ls out
-> m1.air
-> m2.air
-$ /usr/bin/python3 -c 'print("graph @g(%x: f32[1,400000]) -> (%y) {\n  const %w: f32[400000] = [" + ", ".join(["0.5", "1.25"] * 200000) + "]\n  %y = Add(%x, %w)\n}")' >big.tir; tailor convert m1.tir big.tir -o 'out/{}.air' -q -j 2 --memory-limit=3M; echo $?
-> 70
-! big.tir: error: out of memory
-$ tailor convert m1.tir big.tir -o 'out/{}.air' -q -j 2 --memory-limit=60M; echo $?
-> 0
-$ tailor convert big.tir -o big.air -q --memory-limit=3M; echo $?; ls big.air
-> 70
-! big.tir: error: out of memory
-! ls: cannot access 'big.air': No such file or directory
-? 2
+# Limits of memory: tests/limits.
 $ tailor convert m1.tir -o n.air -q --memory-limit=nothing
 ! tailor: error: --memory-limit: 'nothing' is not a number of bytes
 !   hint: for example 500M or 2G

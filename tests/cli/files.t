@@ -57,7 +57,8 @@ $ head -c 20 a.tir >short.tir; tailor opt short.tir -o f.tir -q | wc -c
 ! short.tir:1:21: error: expected ',', found the end of the text
 $ printf '\010\010' >bad.onnx; tailor convert bad.onnx -o g.onnx 2>&1 | head -c 16
 > bad.onnx: error:
-$ mkfifo pipe; sh -c 'sleep 1 >pipe & tailor opt pipe -o h.tir & p=$!; sleep 0.3; kill -INT $p; wait $p; echo $?'
+# Opening the pipe to write waits until the command has it open to read.
+$ mkfifo pipe; sh -c 'tailor opt pipe -o h.tir & p=$!; exec 3>pipe; kill -INT $p; wait $p; echo $?'
 > 130
 $ tailor info a.tir
 > model    a.tir

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options that a command takes because it takes all of convert, though they change nothing in it. */
+/* Options that a command takes because it takes all of convert, though they change nothing in
+ * it. */
 #ifndef TL_TOOLS_CLI_UNUSED_H
 #define TL_TOOLS_CLI_UNUSED_H
 
