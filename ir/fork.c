@@ -107,6 +107,7 @@ static void copy_numbers(tl_module *to, const tl_module *from) {
   to->domain = from->domain;
   to->extra = from->extra;
   to->form = from->form;
+  to->user_ops = from->user_ops;
   to->chip_fit = from->chip_fit;
 }
 

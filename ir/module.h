@@ -279,8 +279,10 @@ struct tl_module {
   tl_symbol producer_name;
   tl_symbol producer_version;
   tl_symbol domain;
-  uint32_t extra; /* documentation and metadata_props of the model */
-  uint8_t form;   /* tl_form */
+  const struct tl_user_ops *user_ops; /* borrowed; what the user says of ops that the table does not
+                                         list (user_ops.h); NULL: nothing */
+  uint32_t extra;                     /* documentation and metadata_props of the model */
+  uint8_t form;                       /* tl_form */
   tl_chip_fit chip_fit;
   struct tl_edit_log *log; /* borrowed; receives edits (edit_log.h); NULL: nobody wants them */
 };

@@ -86,7 +86,11 @@ void tl_context_on_message(tl_context *c, tl_message_fn fn, void *user) {
 
 /* ---- public functions begin and end ---------------------------------------------------------- */
 
+/* What a function of the caller calls is a part of the call around it, which knows whether it was
+ * stopped and whether memory was lacking. */
 uint32_t tl_lib_begin(tl_context *c) {
+  if (c->inside)
+    return c->diag.errors;
   c->stopped = false;
   return tl_diag_begin(&c->diag);
 }
@@ -113,6 +117,41 @@ int tl_lib_misuse(tl_context *c, const char *fmt, ...) {
   return tl_lib_end(c, status, errors);
 }
 
+bool tl_lib_is_inside(tl_context *c, const char *what, int *code) {
+  if (c->inside)
+    *code = tl_lib_misuse(c, "a function that the library called must not %s in its context", what);
+  return c->inside != 0;
+}
+
+/* ---- functions of the caller ----------------------------------------------------------------- */
+
+static tl_status status_of(int code) {
+  switch (code) {
+  case TL_SUCCESS: return TL_OK;
+  case TL_ERROR_USAGE: return TL_INVALID_ARGUMENT;
+  case TL_ERROR_INPUT: return TL_INVALID_MODEL;
+  case TL_ERROR_UNSUPPORTED: return TL_UNSUPPORTED;
+  case TL_ERROR_CANCELLED:
+  case TL_ERROR_IO: return TL_IO;
+  default: return TL_INTERNAL;
+  }
+}
+
+uint32_t tl_lib_enter(tl_context *c) {
+  c->inside++;
+  return c->diag.errors;
+}
+
+tl_status tl_lib_leave(tl_context *c, int code, uint32_t errors_before, const char *what) {
+  tl_status status = status_of(code);
+  c->inside--;
+  if (code == TL_ERROR_CANCELLED)
+    c->stopped = true;
+  else if (status != TL_OK && c->diag.errors == errors_before)
+    return tl_fail(&c->diag, status, TL_NOWHERE, "%s failed with code %d", what, code);
+  return status;
+}
+
 /* ---- contexts -------------------------------------------------------------------------------- */
 
 tl_context *tl_context_create(void) {
@@ -122,7 +161,8 @@ tl_context *tl_context_create(void) {
   tl_settings_init(&c->settings);
   tl_arena_init(&c->arena, 0);
   c->diag = (tl_diag){.fn = forward, .user = c};
-  c->session = (tl_session){.settings = &c->settings, .diag = &c->diag, .cancel = &c->cancel};
+  c->session = (tl_session){
+      .settings = &c->settings, .diag = &c->diag, .cancel = &c->cancel, .user_ops = &c->user_ops};
   c->unsettled = true;
   return c;
 }
@@ -131,6 +171,8 @@ void tl_context_destroy(tl_context *c) {
   if (!c)
     return;
   tl_settings_release(&c->settings);
+  tl_lib_pass_vec_release(&c->passes);
+  tl_lib_op_vec_release(&c->ops);
   tl_lib_rule_vec_release(&c->rules);
   tl_arena_release(&c->arena);
   free(c);

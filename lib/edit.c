@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Implements changes of models (include/tailor/graph.h): arguments are checked, then ir/graph.h
- * does it. */
+ * does it. Inside a pass of the caller each change counts as a rewrite. */
 #include <stdlib.h>
 
 #include "ir/graph.h"
@@ -30,9 +30,13 @@ static int no_value(const tl_model *m, uint32_t value) {
   return tl_lib_misuse(m->context, "the model has no value %u", value);
 }
 
-/* Ends a change that was tried: says that memory is out if it failed. */
+/* Ends a change that was tried: counts it, or says that memory is out. */
 static int changed(tl_model *m, bool done) {
   uint32_t errors = tl_lib_begin(m->context);
+  if (done && m->pass) {
+    ++*m->pass->rewrites;
+    m->pass->changed++;
+  }
   return tl_lib_end(m->context, done ? TL_OK : TL_NO_MEMORY, errors);
 }
 

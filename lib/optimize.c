@@ -21,8 +21,10 @@ static tl_status watch(void *user, tl_module *module, const tl_pass_event *e) {
   }
   tl_progress_event event = {
       .pass = e->row->name, .step = m->record.report.n, .nodes = e->nodes_before};
+  c->inside++;
   if (c->progress && c->progress(c->progress_user, &event) != 0)
     c->stopped = true;
+  c->inside--;
   m->record.report.n++;
   return c->cancel || c->stopped ? TL_IO : TL_OK;
 }
@@ -89,11 +91,21 @@ static tl_status run(tl_model *m, const tl_session *s, tl_pipeline_options *p) {
   return status == TL_OK && m->record.failed ? TL_NO_MEMORY : status;
 }
 
+/* Makes what was registered part of the session. */
+static tl_status prepare(tl_model *m, tl_session *s) {
+  tl_context *c = m->context;
+  TL_TRY(tl_lib_settle(c));
+  *s = c->session;
+  s->own = (const tl_own_pass *const *)c->passes.at;
+  s->n_own = c->passes.n;
+  return TL_OK;
+}
+
 /* One pipeline: unlike the command, nobody saves canonical form on the way to NPU form, so the
  * loops that are unrolled for the NPU are cleaned up. */
 static tl_status optimize(tl_model *m, tl_purpose purpose, tl_fusion_stats *fusions) {
-  TL_TRY(tl_lib_settle(m->context));
-  tl_session s = m->context->session;
+  tl_session s;
+  TL_TRY(prepare(m, &s));
   s.fusions = fusions;
   tl_stage stage = purpose == TL_FOR_AIR ? TL_STAGE_AIR
                                          : tl_pipeline_canonical(&m->context->settings.options);
@@ -106,6 +118,9 @@ static tl_status optimize(tl_model *m, tl_purpose purpose, tl_fusion_stats *fusi
 }
 
 int tl_model_optimize(tl_model *m, tl_purpose purpose) {
+  int code;
+  if (tl_lib_is_inside(m->context, "optimize a model", &code))
+    return code;
   if (purpose != TL_FOR_ONNX && purpose != TL_FOR_AIR)
     return tl_lib_misuse(m->context, "%d is no purpose", (int)purpose);
   uint32_t errors = tl_lib_begin(m->context);
@@ -117,19 +132,25 @@ int tl_model_optimize(tl_model *m, tl_purpose purpose) {
 }
 
 static tl_status run_passes(tl_model *m, const char *passes) {
-  TL_TRY(tl_lib_settle(m->context));
-  tl_session s = m->context->session;
+  tl_session s;
+  TL_TRY(prepare(m, &s));
   tl_pipeline_options p = tl_session_pipeline(&s, TL_STAGE_ALL);
   p.passes = passes;
   return run(m, &s, &p);
 }
 
 int tl_model_run_passes(tl_model *m, const char *passes) {
+  int code;
+  if (tl_lib_is_inside(m->context, "run passes", &code))
+    return code;
   uint32_t errors = tl_lib_begin(m->context);
   return tl_lib_end(m->context, run_passes(m, passes), errors);
 }
 
 int tl_model_infer(tl_model *m) {
+  int code;
+  if (tl_lib_is_inside(m->context, "infer a model", &code))
+    return code;
   uint32_t errors = tl_lib_begin(m->context);
   tl_status status = tl_lib_settle(m->context);
   if (status == TL_OK)

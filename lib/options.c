@@ -102,6 +102,9 @@ static tl_status take(tl_context *c, const char *name, tl_option_id *id) {
 
 int tl_context_set(tl_context *c, const char *name, const char *value) {
   tl_option_id id;
+  int code;
+  if (tl_lib_is_inside(c, "give options", &code))
+    return code;
   uint32_t errors = tl_lib_begin(c);
   tl_status status = take(c, name, &id);
   if (status == TL_OK)
@@ -112,6 +115,9 @@ int tl_context_set(tl_context *c, const char *name, const char *value) {
 
 int tl_context_unset(tl_context *c, const char *name) {
   tl_option_id id;
+  int code;
+  if (tl_lib_is_inside(c, "take options back", &code))
+    return code;
   uint32_t errors = tl_lib_begin(c);
   tl_status status = take(c, name, &id);
   if (status == TL_OK)
@@ -145,7 +151,7 @@ const char *tl_context_get(const tl_context *c, const char *name) {
  * option train-model is refused, since the call that loads a model names it. */
 tl_status tl_lib_settle(tl_context *c) {
   const tl_settings *s = &c->settings;
-  if (!c->unsettled)
+  if (!c->unsettled || c->inside)
     return TL_OK;
   tl_settings_for_toolkit(&c->settings);
   TL_TRY(tl_settings_resolve(&c->settings, &c->diag));

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Implements rules of the caller (include/tailor/context.h). */
+/* Implements rules of the caller (include/tailor/extend.h). */
 #include "lib/handle.h"
 
 int tl_rules_register(tl_context *c, const char *name, const char *text, size_t n) {
+  int code;
+  if (tl_lib_is_inside(c, "register rules", &code))
+    return code;
   uint32_t errors = tl_lib_begin(c);
   const char *copy = tl_arena_copy(&c->arena, n ? text : "", n);
   tl_rule_file file = {.path = tl_arena_copy(&c->arena, name, strlen(name)), .text = {copy, n}};

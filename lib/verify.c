@@ -165,6 +165,10 @@ static tl_status verify(tl_comparison *c, pair *p, tl_model *const models[2], co
 int tl_model_verify(tl_model *a, tl_model *b, const tl_tensor_view *inputs, uint32_t n,
                     const tl_verify_settings *settings, tl_comparison **out) {
   static const tl_verify_settings defaults = {.rtol = -1, .atol = -1, .cosine = -1};
+  int inside;
+  if (tl_lib_is_inside(a->context, "compare models", &inside) ||
+      tl_lib_is_inside(b->context, "compare models", &inside))
+    return inside;
   if (!settings)
     settings = &defaults;
   uint32_t errors = tl_lib_begin(a->context);

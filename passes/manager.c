@@ -104,18 +104,45 @@ static tl_status fail_unknown(tl_module *m, tl_sv name) {
                  "unknown pass '%.*s'\v'tailor passes' lists them", TL_SV_ARG(name));
 }
 
+/* Adds a row to the passes to run. */
+static tl_status add_row(tl_module *m, const tl_pass_row **rows, uint32_t *n,
+                         const tl_pass_row *row) {
+  if (*n == TL_MAX_PIPELINE)
+    return tl_fail(m->diag, TL_INVALID_ARGUMENT, TL_NOWHERE, "more than %d passes in one pipeline",
+                   TL_MAX_PIPELINE);
+  rows[(*n)++] = row;
+  return TL_OK;
+}
+
+/* Adds the rows of the table, each with the passes that run behind it. */
+static tl_status plan_table(tl_module *m, const tl_pipeline_options *p, const tl_pass_row **rows,
+                            uint32_t *n) {
+  uint32_t n_table;
+  const tl_pass_row *table = tl_pass_rows(&n_table);
+  for (uint32_t i = 0; i < n_table; i++) {
+    if (table[i].level > p->level || !tl_pass_runs_in(&table[i], p->stage))
+      continue;
+    TL_TRY(add_row(m, rows, n, &table[i]));
+    for (uint32_t k = 0; k < p->n_own; k++)
+      if (p->own[k]->after && strcmp(p->own[k]->after, table[i].name) == 0)
+        TL_TRY(add_row(m, rows, n, &p->own[k]->row));
+  }
+  return TL_OK;
+}
+
+static const tl_pass_row *find_own(const tl_pipeline_options *p, tl_sv name) {
+  for (uint32_t i = 0; i < p->n_own; i++)
+    if (tl_sv_is(name, p->own[i]->row.name))
+      return &p->own[i]->row;
+  return NULL;
+}
+
 /* Fills rows with the passes to run and *n with their number. */
 static tl_status plan(tl_module *m, const tl_pipeline_options *p, const tl_pass_row **rows,
                       uint32_t *n) {
-  uint32_t n_table;
-  const tl_pass_row *table = tl_pass_rows(&n_table);
   *n = 0;
-  if (!p->passes) {
-    for (uint32_t i = 0; i < n_table; i++)
-      if (table[i].level <= p->level && tl_pass_runs_in(&table[i], p->stage))
-        rows[(*n)++] = &table[i];
-    return TL_OK;
-  }
+  if (!p->passes)
+    return plan_table(m, p, rows, n);
   tl_sv rest = tl_sv_from(p->passes);
   while (rest.p) {
     tl_sv name = tl_sv_trim(tl_sv_split(&rest, ','));
@@ -123,11 +150,10 @@ static tl_status plan(tl_module *m, const tl_pipeline_options *p, const tl_pass_
     if (name.n == 0)
       continue;
     if (!row)
+      row = find_own(p, name);
+    if (!row)
       return fail_unknown(m, name);
-    if (*n == TL_MAX_PIPELINE)
-      return tl_fail(m->diag, TL_INVALID_ARGUMENT, TL_NOWHERE, "more than %d passes in --passes",
-                     TL_MAX_PIPELINE);
-    rows[(*n)++] = row;
+    TL_TRY(add_row(m, rows, n, row));
   }
   return TL_OK;
 }
@@ -148,6 +174,7 @@ static tl_status run_pass(tl_module *m, tl_pass *pass, const tl_pass_row *row, t
   tl_arena *before = pass->scratch;
   pass->scratch = before == &rooms[0] ? &rooms[1] : &rooms[0];
   pass->name = row->name;
+  pass->row = row;
   pass->changed = 0;
   bool found = tl_step_pipeline_next(m);
   tl_status status = row->fn(pass, m);
@@ -248,13 +275,20 @@ static tl_status run(tl_module *m, const tl_options *options, pipeline *l,
   return status;
 }
 
+static bool is_of_table(const tl_pass_row *row) {
+  return tl_pass_find(tl_sv_from(row->name)) == row;
+}
+
 /* Fills `to` with the rows behind the running one up to the pass schedule. Returns false if that
- * pass does not follow. */
+ * pass does not follow. The rest is a forecast, of which passes of the library's user hear
+ * nothing. */
 static bool add_rest(pipeline *to, const pipeline *from) {
   uint32_t n;
   const tl_pass_row *table = tl_pass_rows(&n);
   to->n = 0;
   for (uint32_t i = from->at + 1; i < from->n; i++) {
+    if (!is_of_table(from->rows[i]))
+      continue;
     to->rows[to->n++] = from->rows[i];
     if (from->rows[i]->fn == tl_pass_schedule)
       return true;
@@ -264,6 +298,8 @@ static bool add_rest(pipeline *to, const pipeline *from) {
     if (table[i].level > from->p->level || table[i].stage == TL_STAGE_ALL ||
         !tl_pass_runs_in(&table[i], TL_STAGE_AIR))
       continue;
+    if (to->n == TL_MAX_PIPELINE)
+      return false;
     to->rows[to->n++] = &table[i];
     if (table[i].fn == tl_pass_schedule)
       return true;

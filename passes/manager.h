@@ -30,6 +30,16 @@ typedef struct tl_pass_row {
   uint8_t stage; /* tl_stage: which pipelines contain it */
 } tl_pass_row;
 
+/* A pass that is not of the table: the library's user wrote it. Its function gets to it through the
+ * row, which is its first member. */
+typedef struct tl_own_pass {
+  tl_pass_row row;
+  const char
+      *after; /* runs right behind the pass of this name, in pipelines that have it; NULL: only
+                      * when it is asked for by name */
+  void *user;
+} tl_own_pass;
+
 /* One pair of passes whose order matters, and why. */
 typedef struct tl_pass_order {
   const tl_pass_row *before; /* rows of the table */
@@ -83,6 +93,8 @@ typedef struct tl_pipeline_options {
                            * their rewrites do not count */
   bool ends_at_limit; /* no pass runs behind the one that reached the limit: the module is in the
                            * very state behind that rewrite, in whatever form */
+  const tl_own_pass *const *own; /* [n_own]; passes beside those of the table */
+  uint32_t n_own;
   tl_pass_hook hook;
   void *hook_user;
   tl_remark_fn remark;

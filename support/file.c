@@ -181,6 +181,26 @@ tl_status tl_file_adopt(const tl_file *of, void *bytes, uint64_t size, tl_file *
   return TL_OK;
 }
 
+tl_status tl_file_lend(tl_diag *d, const char *path, const tl_lent_bytes *bytes, tl_file **out) {
+  tl_file *f = calloc(1, sizeof *f);
+  char *copy = strdup(path);
+  *out = NULL;
+  if (!f || !copy) {
+    free(f);
+    free(copy);
+    bytes->give_back(bytes->user, bytes->data, bytes->size);
+    return tl_fail_memory(d, TL_AT_FILE(path));
+  }
+  *f = (tl_file){.path = copy,
+                 .data = bytes->data,
+                 .size = bytes->size,
+                 .fd = -1,
+                 .give_back = bytes->give_back,
+                 .user = bytes->user};
+  *out = f;
+  return TL_OK;
+}
+
 /* The mapping stays without it. */
 void tl_file_drop_descriptor(tl_file *f) {
   if (f->fd >= 0)
@@ -191,7 +211,9 @@ void tl_file_drop_descriptor(tl_file *f) {
 void tl_file_close(tl_file *f) {
   if (!f)
     return;
-  if (f->mapped)
+  if (f->give_back)
+    f->give_back(f->user, f->data, f->size);
+  else if (f->mapped)
     munmap((void *)(uintptr_t)f->data, (size_t)f->size);
   else
     free((void *)(uintptr_t)f->data);
@@ -334,15 +356,20 @@ static tl_status open_inside(tl_diag *d, char *joined, tl_sv location, tl_locati
                  TL_SV_ARG(location));
 }
 
+tl_status tl_file_check_location(tl_diag *d, tl_sv location, tl_location where) {
+  const char *fault = location_fault(location);
+  if (!fault)
+    return TL_OK;
+  return tl_fail(d, TL_INVALID_MODEL, where,
+                 "external data location '%.*s' %s\v"
+                 "it must be a relative path below the model's folder",
+                 (int)(location.n > 200 ? 200 : location.n), location.p ? location.p : "", fault);
+}
+
 tl_status tl_file_open_beside(tl_diag *d, const char *model_path, tl_sv location, tl_file_mode mode,
                               tl_location where, tl_file **out) {
   *out = NULL;
-  const char *fault = location_fault(location);
-  if (fault)
-    return tl_fail(d, TL_INVALID_MODEL, where,
-                   "external data location '%.*s' %s\v"
-                   "it must be a relative path below the model's folder",
-                   (int)(location.n > 200 ? 200 : location.n), location.p ? location.p : "", fault);
+  TL_TRY(tl_file_check_location(d, location, where));
   char *joined = join_beside(model_path, location);
   if (!joined)
     return report_no_memory(d, where, location.n);

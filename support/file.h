@@ -14,6 +14,9 @@ typedef struct tl_file {
   bool mapped;     /* false: data is a heap copy */
   uint64_t device; /* identity, for refusing to write over an input */
   uint64_t inode;
+  void (*give_back)(void *user, const void *data, uint64_t size); /* of lent bytes; NULL: they are
+                                                                   * not lent */
+  void *user;
 } tl_file;
 
 typedef enum tl_file_mode {
@@ -28,11 +31,26 @@ tl_status tl_file_open(tl_diag *d, const char *path, tl_file_mode mode, tl_file 
  * and identity are the same. bytes: malloc; they go over to the file, and are freed after a failure
  * as well. TL_NO_MEMORY. */
 tl_status tl_file_adopt(const tl_file *of, void *bytes, uint64_t size, tl_file **out) TL_NODISCARD;
+/* Bytes of somebody else, who gets them back when the file is closed. */
+typedef struct tl_lent_bytes {
+  const void *data;
+  uint64_t size;
+  void (*give_back)(void *user, const void *data, uint64_t size);
+  void *user;
+} tl_lent_bytes;
+
+/* Makes a file of lent bytes, which `path` stands for in messages. After a failure they are given
+ * back as well. TL_NO_MEMORY, reported. */
+tl_status tl_file_lend(tl_diag *d, const char *path, const tl_lent_bytes *bytes,
+                       tl_file **out) TL_NODISCARD;
 /* Frees the file and its contents. NULL is allowed. */
 void tl_file_close(tl_file *f);
 /* Closes the descriptor and keeps the contents: a writer then copies from memory. */
 void tl_file_drop_descriptor(tl_file *f);
 
+/* Refuses (TL_INVALID_MODEL) a location that is no relative path, or contains "..". `where` names
+ * the tensor in messages. */
+tl_status tl_file_check_location(tl_diag *d, tl_sv location, tl_location where) TL_NODISCARD;
 /* Opens `location` (relative, '/' separated, from a model) below the folder of `model_path`.
  * Absolute paths, "..", links that leave the folder and non-regular files are refused
  * (TL_INVALID_MODEL) before anything is opened; TL_IO when it cannot be read. `where` names the
@@ -44,7 +62,8 @@ tl_status tl_file_open_beside(tl_diag *d, const char *model_path, tl_sv location
  * target's folder (a named one where the file system lacks that), fsync, rename. */
 typedef struct tl_writer tl_writer;
 
-/* Opens an output. path "-" writes to standard output at commit. cancel: polled during writes;
+/* Opens an output. If d->take is set, the file goes there at commit, and nothing is written to any
+ * folder. path "-" writes to standard output at commit. cancel: polled during writes;
  * non-zero makes them fail with TL_IO and the temporary file vanish (NULL: never). Reports TL_IO,
  * TL_NO_MEMORY. */
 tl_status tl_writer_open(tl_diag *d, const char *path, const volatile int *cancel,

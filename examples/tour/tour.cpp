@@ -143,6 +143,62 @@ std::string bytes_of(context &c, tl_model *m, const char *name) {
   return copy;
 }
 
+// An op of ours: its shape function and its kernel as lambdas without captures.
+void use_own_op() {
+  context c;
+  tl_op_def square = {};
+  square.domain = "com.acme";
+  square.name = "Square";
+  square.infer = [](void *, tl_shape_call *call) {
+    tl_element element;
+    int32_t rank;
+    const int64_t *dims;
+    if (!tl_shape_operand(call, 0, &element, &rank, &dims))
+      return tl_shape_fail(call, "Square needs an operand");
+    return tl_shape_set(call, 0, element, rank, dims);
+  };
+  square.compute = [](void *, tl_compute_call *call) {
+    tl_tensor_view x;
+    void *to;
+    if (!tl_compute_input(call, 0, &x))
+      return tl_compute_fail(call, "Square needs an operand");
+    const int code = tl_compute_output(call, 0, x.element, x.rank, x.dims, &to);
+    const float *from = static_cast<const float *>(x.data);
+    for (size_t i = 0; code == TL_SUCCESS && i < x.bytes / sizeof(float); i++)
+      static_cast<float *>(to)[i] = from[i] * from[i];
+    return code;
+  };
+  c.check(tl_op_register(c.get(), &square));
+  const std::string ours = "graph @g(%x: f32[2,3]) -> (%y) {\n"
+                           "  %t = com.acme::Square(%x)\n  %y = Concat(%t, %t) {axis=1}\n}\n";
+  model_handle m = c.load("ours.tir", ours);
+  c.check(tl_model_infer(m.get()));
+  tl_value_view y;
+  need(tl_model_value(m.get(), tl_model_find_value(m.get(), "y"), &y) != 0 && y.dims[1] == 6,
+       "shapes go through the op");
+  verify(c, m.get(), c.copy(m).get());
+}
+
+// A pass of ours, as an object whose address is `user`.
+void use_own_pass() {
+  struct counter {
+    uint32_t nodes = 0;
+    static int run(void *user, tl_model *m) {
+      static_cast<counter *>(user)->nodes = tl_model_count_nodes(m);
+      return TL_SUCCESS;
+    }
+  } nodes;
+  context c;
+  tl_pass_def pass = {};
+  pass.name = "count-nodes";
+  pass.run = counter::run;
+  pass.user = &nodes;
+  c.check(tl_pass_register(c.get(), &pass));
+  model_handle m = c.load("model.tir", text);
+  c.check(tl_model_run_passes(m.get(), "identity-elimination,count-nodes"));
+  need(nodes.nodes == 3, "it ran behind the other one");
+}
+
 // One conversion with a context of its own.
 std::string convert(tl_purpose purpose, const char *name) {
   context c;
@@ -200,6 +256,8 @@ int main(int argc, char **argv) {
     need(argc == 2, "usage: tour_cpp FOLDER");
     tour(argv[1]);
     errors();
+    use_own_op();
+    use_own_pass();
     in_threads();
     std::puts("all of it works");
     return 0;

@@ -6,6 +6,7 @@
 #ifndef TL_FRONTEND_AIR_LOAD_H
 #define TL_FRONTEND_AIR_LOAD_H
 
+#include "frontend/data/view.h"
 #include "ir/module.h"
 
 enum { TL_AIR_MAX_NODES = 4000000 }; /* most nodes of a file, over all its graphs */
@@ -17,8 +18,9 @@ enum { TL_AIR_MAX_NODES = 4000000 }; /* most nodes of a file, over all its graph
 tl_status tl_air_load(tl_diag *d, const char *path, tl_file_mode mode,
                       tl_module **out) TL_NODISCARD;
 /* Loads an AIR file from memory likewise; the bytes must outlive the module. `name` stands for the
- * file in messages. Files of weights are refused: there is no folder to look in. */
-tl_status tl_air_load_bytes(tl_diag *d, const char *name, const void *bytes, size_t n,
+ * file in messages. beside: opens files of weights; NULL: they are refused, since there is no
+ * folder to look in. */
+tl_status tl_air_load_bytes(tl_diag *d, const char *name, tl_sv bytes, const tl_beside *beside,
                             tl_module **out) TL_NODISCARD;
 
 /* Returns the text that the file a module was loaded from records for the device compiler under a

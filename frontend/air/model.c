@@ -203,9 +203,10 @@ tl_status tl_air_load(tl_diag *d, const char *path, tl_file_mode mode, tl_module
   return load(&r, file, out);
 }
 
-tl_status tl_air_load_bytes(tl_diag *d, const char *name, const void *bytes, size_t n,
+tl_status tl_air_load_bytes(tl_diag *d, const char *name, tl_sv bytes, const tl_beside *beside,
                             tl_module **out) {
-  tl_air_reader r = {.d = d, .path = name, .model = {bytes, (const unsigned char *)bytes + n}};
-  r.form = tl_air_text_form((tl_sv){bytes, n});
+  const unsigned char *p = (const unsigned char *)bytes.p;
+  tl_air_reader r = {.d = d, .path = name, .model = {p, p + bytes.n}, .beside = beside};
+  r.form = tl_air_text_form(bytes);
   return load(&r, NULL, out);
 }

@@ -92,9 +92,10 @@ typedef struct tl_air_reader {
   tl_diag *d;
   const char *path;
   tl_module *m;
-  const tl_file *file; /* NULL: the model is in the caller's memory */
-  tl_proto model;      /* the whole file; offsets in messages count from its start */
-  tl_file_mode mode;   /* of files of weights */
+  const tl_file *file;     /* NULL: the model is in the caller's memory */
+  tl_proto model;          /* the whole file; offsets in messages count from its start */
+  tl_file_mode mode;       /* of files of weights */
+  const tl_beside *beside; /* who opens them; NULL: they lie in the folder of the model */
   tl_air_form form;
   tl_side_file_vec externals;
   tl_air_graph_vec graphs; /* in the order of the file; the first is the main one */

@@ -9,6 +9,7 @@ static tl_data_source source_of(tl_air_reader *r) {
                           .file = r->file,
                           .start = r->model.p,
                           .mode = r->mode,
+                          .beside = r->beside,
                           .opened = &r->externals};
 }
 

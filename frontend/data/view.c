@@ -23,7 +23,8 @@ static tl_status find_file(const tl_data_source *s, tl_sv name, tl_symbol locati
       return TL_OK;
     }
   }
-  TL_TRY(tl_file_open_beside(s->d, s->path, name, s->mode, where, &opened));
+  TL_TRY(s->beside ? s->beside->open(s->beside->user, name, where, &opened)
+                   : tl_file_open_beside(s->d, s->path, name, s->mode, where, &opened));
   TL_TRY(tl_module_add_file(s->m, opened));
   *out = opened;
   return tl_side_file_vec_push(s->opened, (tl_side_file){location, opened}) ? TL_OK : TL_NO_MEMORY;
@@ -32,7 +33,7 @@ static tl_status find_file(const tl_data_source *s, tl_sv name, tl_symbol locati
 tl_status tl_data_beside(const tl_data_source *s, tl_sv location, uint64_t offset,
                          tl_location where, tl_tensor *t) {
   const tl_file *file;
-  if (!s->file)
+  if (!s->file && !s->beside)
     return tl_fail(s->d, TL_UNSUPPORTED, where,
                    "external data '%.*s' of a model in memory\vload the model from its file",
                    TL_SV_ARG(location));

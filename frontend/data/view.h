@@ -14,6 +14,14 @@ typedef struct tl_side_file {
 
 TL_VEC(tl_side_file_vec, tl_side_file);
 
+/* Opens files beside a model that do not lie in its folder. */
+typedef struct tl_beside {
+  /* Opens `location`, as the model names it; `where` names the tensor in messages. The caller
+   * closes *out. Reports what fails. */
+  tl_status (*open)(void *user, tl_sv location, tl_location where, tl_file **out);
+  void *user;
+} tl_beside;
+
 /* Where the data of a model lies. All is borrowed. */
 typedef struct tl_data_source {
   tl_diag *d;
@@ -22,14 +30,15 @@ typedef struct tl_data_source {
   const tl_file *file;        /* the model's; NULL: the model is in the caller's memory */
   const unsigned char *start; /* of the model's bytes */
   tl_file_mode mode;          /* of files beside the model */
+  const tl_beside *beside;    /* opens them; NULL: they are in the folder of the model */
   tl_side_file_vec *opened;   /* each file is opened once */
 } tl_data_source;
 
 /* Makes *t a view of the bytes at p, which are of the model. */
 void tl_data_inside(const tl_data_source *s, const unsigned char *p, tl_tensor *t);
 /* Makes *t a view of t->bytes bytes at `offset` of a file that must lie below the folder of the
- * model. TL_UNSUPPORTED for a model in memory, TL_INVALID_MODEL for a range beyond the end of the
- * file, TL_IO, TL_NO_MEMORY; all but the last are reported. */
+ * model. TL_UNSUPPORTED for a model in memory with nobody to open the file, TL_INVALID_MODEL for a
+ * range beyond the end of the file, TL_IO, TL_NO_MEMORY; all but the last are reported. */
 tl_status tl_data_beside(const tl_data_source *s, tl_sv location, uint64_t offset,
                          tl_location where, tl_tensor *t) TL_NODISCARD;
 

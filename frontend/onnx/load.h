@@ -6,6 +6,7 @@
 #ifndef TL_FRONTEND_ONNX_LOAD_H
 #define TL_FRONTEND_ONNX_LOAD_H
 
+#include "frontend/data/view.h"
 #include "ir/module.h"
 #include "ir/options/options.h"
 
@@ -22,6 +23,7 @@ typedef struct tl_onnx_load_options {
   uint32_t max_nodes;        /* bound on nodes after inlining; 0: TL_ONNX_DEFAULT_MAX_NODES */
   bool training;             /* import the training step of training_info; false: carry it along
                                 uninterpreted */
+  const tl_beside *beside;   /* opens external data; NULL: it lies in the folder of the model */
 } tl_onnx_load_options;
 
 /* Loads a model file. External data is looked up below the folder of `path`. The module owns every
@@ -35,7 +37,7 @@ tl_status tl_onnx_load(tl_diag *d, const char *path, const tl_onnx_load_options 
 tl_status tl_onnx_load_beside(tl_diag *d, const char *path, const tl_onnx_load_options *o,
                               tl_module *m) TL_NODISCARD;
 /* Loads a model from memory; the bytes must outlive the module. `name` stands for the file in
- * messages. External data is refused: there is no folder to look in. */
+ * messages. External data is refused unless o->beside opens it: there is no folder to look in. */
 tl_status tl_onnx_load_bytes(tl_diag *d, const char *name, const void *bytes, size_t n,
                              const tl_onnx_load_options *o, tl_module **out) TL_NODISCARD;
 

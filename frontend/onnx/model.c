@@ -191,6 +191,7 @@ static void begin(tl_onnx *reader, tl_diag *d, const char *path, const tl_onnx_l
   reader->r.d = d;
   reader->r.path = path;
   reader->r.mode = reader->o->mode;
+  reader->r.beside = reader->o->beside;
   tl_onnx_reader_init(&reader->r);
   reader->max_nodes = reader->o->max_nodes ? reader->o->max_nodes : TL_ONNX_DEFAULT_MAX_NODES;
   reader->names.r = reader->attributes.r = reader->functions.r = reader->training.r =

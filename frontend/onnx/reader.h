@@ -18,9 +18,10 @@ typedef struct tl_onnx_reader {
   tl_diag *d;
   const char *path;
   tl_module *m;
-  const tl_file *file; /* NULL: the model is in the caller's memory */
-  tl_proto model;      /* the whole model; offsets in messages count from its start */
-  tl_file_mode mode;   /* of external data */
+  const tl_file *file;     /* NULL: the model is in the caller's memory */
+  tl_proto model;          /* the whole model; offsets in messages count from its start */
+  tl_file_mode mode;       /* of external data */
+  const tl_beside *beside; /* who opens it; NULL: it lies in the folder of the model */
   tl_side_file_vec externals;
   uint64_t dense_bytes; /* size of all dense tensors made from sparse ones so far */
   tl_arena leaf;        /* what protobuf-c decodes; rewound after each leaf */
@@ -55,6 +56,7 @@ static inline tl_data_source tl_onnx_data(tl_onnx_reader *r) {
                           .file = r->file,
                           .start = r->model.p,
                           .mode = r->mode,
+                          .beside = r->beside,
                           .opened = &r->externals};
 }
 

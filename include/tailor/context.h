@@ -63,11 +63,6 @@ TL_API int tl_context_unset(tl_context *c, const char *name);
  * unreported. Valid until the option is given again or the context is destroyed. */
 TL_API const char *tl_context_get(const tl_context *c, const char *name);
 
-/* Registers rewrite rules (docs/rules.md) as text, which is copied. `name` stands for a file in
- * messages. They override rules of files and those that are built in. The first pass that needs
- * rules reads them, and reports what is wrong: TL_ERROR_USAGE. */
-TL_API int tl_rules_register(tl_context *c, const char *name, const char *text, size_t n);
-
 /* ---- progress and limits --------------------------------------------------------------------- */
 
 /* Where a long call is. */

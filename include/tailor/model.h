@@ -23,6 +23,23 @@ TL_API int tl_model_load(tl_context *c, const char *path, tl_model **out);
 TL_API int tl_model_load_bytes(tl_context *c, const char *name, const void *bytes, size_t n,
                                tl_model **out);
 
+/* Files that the caller provides. Later versions may add members at the end. */
+typedef struct tl_source {
+  /* Gives the bytes of a file: of the model, or of external data as the model names it. They must
+   * stay as they are until give_back. Not 0: there is no such file. */
+  int (*open)(void *user, const char *name, const void **bytes, uint64_t *n);
+  /* Takes the bytes back, once for each success of open; NULL: nobody wants them. */
+  void (*give_back)(void *user, const void *bytes, uint64_t n);
+  void *user;
+} tl_source;
+
+/* Loads `name` and its files of weights by functions of the caller, each file at most once. Names
+ * of files of weights that leave the model's folder are refused before anybody is asked. The source
+ * is copied; `user` must live until the model is destroyed, which gives all bytes back; a failure
+ * has given them back. Errors are those of tl_model_load; TL_ERROR_IO for a file that is not
+ * there. */
+TL_API int tl_model_load_from(tl_context *c, const char *name, const tl_source *source,
+                              tl_model **out);
 /* Makes a second model with the same graphs, names and weights, in the same context or in another
  * one; `of` must outlive it, and is only read. What options change at loading (a linked optimizer,
  * a declared training step) stays; other options are those of `into`. */
@@ -40,8 +57,9 @@ typedef enum tl_purpose {
 /* Runs the pipeline at the level of the option "opt-level" (2 unless set), or the passes of the
  * option "passes". A model that failed is only good for destruction. */
 TL_API int tl_model_optimize(tl_model *m, tl_purpose purpose);
-/* Runs passes by their names, commas between, in this order: those of `tailor passes`.
- * TL_ERROR_USAGE for a name that there is not. Otherwise as tl_model_optimize. */
+/* Runs passes by their names, commas between, in this order: those of `tailor passes`
+ * and registered ones (extend.h). TL_ERROR_USAGE for a name that there is not. Otherwise as
+ * tl_model_optimize. */
 TL_API int tl_model_run_passes(tl_model *m, const char *passes);
 /* Infers types and shapes of all values, and gives inputs the shapes and values that options ask
  * for. Optimizing does it as well. */

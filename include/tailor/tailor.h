@@ -23,6 +23,7 @@
 
 #include <tailor/base.h>
 #include <tailor/context.h>
+#include <tailor/extend.h>
 #include <tailor/graph.h>
 #include <tailor/model.h>
 #include <tailor/run.h>

@@ -3,6 +3,7 @@
 #include "ir/eval/eval.h"
 
 #include "ir/ops_gen.h"
+#include "ir/user_ops.h"
 
 enum { SHOWN_NODES = 3, SHOWN_OPS = 64 };
 
@@ -78,6 +79,11 @@ static bool is_inside(const tl_module *m, const tl_graph *g, tl_graph_id outer) 
   return g->id == outer;
 }
 
+static bool has_own_kernel(const tl_module *m, tl_node_id n) {
+  const tl_user_op *own = tl_user_op_of(m, n);
+  return own && own->evaluate;
+}
+
 tl_status tl_eval_check(tl_module *m, tl_graph_id id) {
   lacks l = {.n = 0};
   for (uint32_t i = 0; i < m->graphs.n; i++) {
@@ -85,7 +91,7 @@ tl_status tl_eval_check(tl_module *m, tl_graph_id id) {
     if (g->erased || !is_inside(m, g, id))
       continue;
     TL_FOR_NODES(m, g, n)
-      if (!tl_eval_can(m, n))
+      if (!tl_eval_can(m, n) && !has_own_kernel(m, n))
         note_lack(&l, tl_node_get(m, n)->op, n);
   }
   if (!l.n)

@@ -29,7 +29,9 @@ tl_status tl_eval_graph(tl_module *m, tl_graph_id g, const tl_eval_options *o, t
 tl_status tl_eval_one(tl_module *m, tl_node_id n, const tl_eval_options *o, tl_host_heap *heap,
                       tl_host *const *operands, tl_host **results) TL_NODISCARD;
 
-/* Returns true when the op of the node has a kernel. Its bodies are not looked into. */
+/* Returns true when the op of the node has a kernel of the table: those of the user's own ops
+ * (ir/user_ops.h) are for runs, and passes compute nothing with them. Bodies are not looked
+ * into. */
 bool tl_eval_can(const tl_module *m, tl_node_id n);
 /* Returns true when the op has a kernel. */
 bool tl_eval_has_kernel(tl_op_id op);

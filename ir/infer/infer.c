@@ -6,6 +6,7 @@
 
 #include "ir/infer/infer_gen.h"
 #include "ir/ops_gen.h"
+#include "ir/user_ops.h"
 
 /* MAX_BODY_DEPTH: a root graph with 64 bodies inside each other, as many as the readers accept. The
  * other limits bound time and memory for hostile models. */
@@ -179,6 +180,15 @@ static tl_status infer_known(tl_infer *ctx, const tl_op *row, const tl_node *nod
   return TL_OK;
 }
 
+/* Asks the user of the library about an op that the table does not list. */
+static tl_status infer_foreign(tl_infer *ctx, const tl_node *node) {
+  const tl_user_op *op = tl_user_op_of(ctx->m, ctx->node);
+  if (!op || !op->infer)
+    return TL_OK;
+  forget_results(ctx, node);
+  return op->infer(ctx, op);
+}
+
 static tl_status infer_node(tl_infer *ctx, tl_node_id n) {
   const tl_node *node = tl_node_get(ctx->m, n);
   const tl_op *row = tl_op_row(node->op);
@@ -187,9 +197,11 @@ static tl_status infer_node(tl_infer *ctx, tl_node_id n) {
     return tl_fail(ctx->m->diag, TL_LIMIT, tl_node_where(ctx->m, n),
                    "shape inference of nested loops does not settle");
   ctx->visits_left--;
+  if (!row)
+    return infer_foreign(ctx, node);
   /* NPU nodes without a shape function keep the types of the canonical nodes they were made from;
    * mixed ones have dtypes that no shape function knows of. */
-  if (!row || (row->domain_symbol == TL_SYM_npu && !tl_infer_knows(node->op)) || node->mixed)
+  if ((row->domain_symbol == TL_SYM_npu && !tl_infer_knows(node->op)) || node->mixed)
     return TL_OK;
   return infer_known(ctx, row, node);
 }

@@ -116,7 +116,7 @@ static tl_status load_stream(const tl_session *s, tl_module **out) {
     return status;
   }
   if (status == TL_OK)
-    status = air ? tl_air_load_bytes(s->diag, "-", f->data, (size_t)f->size, out)
+    status = air ? tl_air_load_bytes(s->diag, "-", text_of(f), NULL, out)
                  : tl_onnx_load_bytes(s->diag, "-", f->data, (size_t)f->size, &o, out);
   if (status != TL_OK) {
     tl_file_close(f);
@@ -207,6 +207,7 @@ static tl_status link_optimizer(const tl_session *s, tl_module *m) {
 /* Adds to a loaded graph what the model and the settings declare about it. Destroys the module
  * after a failure. */
 static tl_status complete(const tl_session *s, const char *path, tl_sv bytes, tl_module **out) {
+  (*out)->user_ops = s->user_ops;
   tl_status status = s->ignores_own_config ? TL_OK
                                            : tl_settings_take_model(s->settings, s->diag, *out);
   if (status == TL_OK)
@@ -227,14 +228,15 @@ tl_status tl_session_load(const tl_session *s, const char *path, tl_module **out
 }
 
 tl_status tl_session_load_bytes(const tl_session *s, const char *name, tl_sv bytes,
-                                tl_module **out) {
+                                const tl_beside *beside, tl_module **out) {
   tl_onnx_load_options o = onnx_options(s);
+  o.beside = beside;
   tl_sv path = tl_sv_from(name);
   *out = NULL;
   if (tl_sv_ends_with(path, ".tir")) {
     TL_TRY(parse(s, name, bytes, out));
   } else if (tl_sv_ends_with(path, ".air")) {
-    TL_TRY(tl_air_load_bytes(s->diag, name, bytes.p, bytes.n, out));
+    TL_TRY(tl_air_load_bytes(s->diag, name, bytes, beside, out));
   } else {
     TL_TRY(tl_foreign_check(s->diag, name, bytes.p, bytes.n));
     TL_TRY(tl_onnx_load_bytes(s->diag, name, bytes.p, bytes.n, &o, out));

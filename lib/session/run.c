@@ -19,6 +19,8 @@ tl_pipeline_options tl_session_pipeline(const tl_session *s, tl_stage stage) {
       .level = tl_settings_get(t, TL_OPTION_LEVEL)[0] - '0',
       .stage = stage,
       .verify_each = tl_settings_has(t, TL_OPTION_VERIFY_EACH),
+      .own = s->own,
+      .n_own = s->n_own,
       .rewrite_limit = limited ? (uint64_t)limit : 0,
       .fusions = tl_session_fusion_report(s) ? s->fusions : NULL,
   };
@@ -76,7 +78,8 @@ tl_status tl_session_run_npu(const tl_session *s, tl_module *m, const tl_pipelin
 }
 
 tl_status tl_session_run_passes(const tl_session *s, tl_module *m, const char *passes) {
-  return tl_session_run(s, m, &(tl_pipeline_options){.passes = passes}, NULL);
+  const tl_pipeline_options p = {.passes = passes, .own = s->own, .n_own = s->n_own};
+  return tl_session_run(s, m, &p, NULL);
 }
 
 tl_status tl_session_settle(const tl_session *s, tl_module *m) {

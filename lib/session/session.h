@@ -8,21 +8,26 @@
 
 #include "backend/weight_files.h"
 #include "frontend/config/settings.h"
+#include "frontend/data/view.h"
 #include "passes/manager.h"
 
 /* What every step needs. All pointers are borrowed and outlive the session. */
 typedef struct tl_session {
   tl_settings *settings;
   tl_diag *diag;
-  const tl_options *options;  /* what passes and writers read; NULL: those of the settings */
-  const volatile int *cancel; /* nonzero: stop, as in tl_writer_open; NULL: nothing stops it */
-  tl_changes *changes;        /* journal that receives files; NULL: each appears at once */
-  tl_fusion_stats *fusions;   /* receives counts of fusions if a report is wanted; may be NULL */
-  const char *optimizer;      /* model that is loaded beside each one, as the second half of a
+  const tl_options *options;     /* what passes and writers read; NULL: those of the settings */
+  const volatile int *cancel;    /* nonzero: stop, as in tl_writer_open; NULL: nothing stops it */
+  tl_changes *changes;           /* journal that receives files; NULL: each appears at once */
+  tl_fusion_stats *fusions;      /* receives counts of fusions if a report is wanted; may be NULL */
+  const char *optimizer;         /* model that is loaded beside each one, as the second half of a
                                  training step; NULL: none */
-  bool looks_inside;          /* a file that starts like text is textual IR, if its suffix says
+  const tl_own_pass *const *own; /* [n_own]; passes beside those of the table */
+  uint32_t n_own;
+  const struct tl_user_ops *user_ops; /* what models are told of ops that the table does not list;
+                                         NULL: nothing */
+  bool looks_inside;       /* a file that starts like text is textual IR, if its suffix says
                                  nothing */
-  bool ignores_own_config;    /* ignore run configurations in the metadata of models */
+  bool ignores_own_config; /* ignore run configurations in the metadata of models */
 } tl_session;
 
 /* ---- load.c ---------------------------------------------------------------------------------- */
@@ -33,9 +38,10 @@ typedef struct tl_session {
  * TL_INVALID_MODEL, TL_UNSUPPORTED, TL_LIMIT, TL_INVALID_ARGUMENT, TL_NO_MEMORY. */
 tl_status tl_session_load(const tl_session *s, const char *path, tl_module **out) TL_NODISCARD;
 /* Loads a model from memory likewise: AIR or textual IR if the suffix of `name` says so, else ONNX.
- * The bytes must outlive the module. `name` stands for the file in messages. */
+ * The bytes must outlive the module. `name` stands for the file in messages. beside: opens files of
+ * weights; NULL: they are refused. */
 tl_status tl_session_load_bytes(const tl_session *s, const char *name, tl_sv bytes,
-                                tl_module **out) TL_NODISCARD;
+                                const tl_beside *beside, tl_module **out) TL_NODISCARD;
 
 /* ---- run.c ----------------------------------------------------------------------------------- */
 

@@ -11,6 +11,7 @@
 #include "ir/options/options.h"
 
 struct tl_engine_state;
+struct tl_pass_row;
 struct tl_rule_question;
 struct tl_step_record;
 typedef struct tl_pass tl_pass;
@@ -78,6 +79,7 @@ typedef struct tl_rule_watch {
 
 struct tl_pass {
   const char *name;
+  const struct tl_pass_row *row; /* of the pass that runs (passes/manager.h) */
   const tl_options *options;
   tl_arena *scratch;   /* rewound after the pass, or after the next pass if this one leaves results
                         * there for it */

@@ -20,7 +20,7 @@ static void print(const tl_module *m) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   tl_diag diag = {0};
   tl_module *m = NULL;
-  tl_status status = tl_air_load_bytes(&diag, "fuzz", data, size, &m);
+  tl_status status = tl_air_load_bytes(&diag, "fuzz", (tl_sv){(const char *)data, size}, NULL, &m);
   if ((status == TL_OK) != (m != NULL) || (status != TL_OK && diag.errors == 0))
     abort();
   if (!m)

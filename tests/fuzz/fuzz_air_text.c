@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   tl_module *m = NULL;
   if (!tl_air_is_text(data, size))
     return 0;
-  tl_status status = tl_air_load_bytes(&diag, "fuzz", data, size, &m);
+  tl_status status = tl_air_load_bytes(&diag, "fuzz", (tl_sv){(const char *)data, size}, NULL, &m);
   if ((status == TL_OK) != (m != NULL) || (status != TL_OK && diag.errors == 0))
     abort();
   tl_module_destroy(m);

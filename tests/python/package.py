@@ -182,11 +182,41 @@ class Session(unittest.TestCase):
             with open(path, 'wb') as f:
                 f.write(self.proto.SerializeToString())
             self.assertEqual(self.tailor.load(path).weights['w'].sum(), 66)
+            w.external_data[0].value = '../w.bin'  # leaves the folder: nobody is asked
+            with self.assertRaises(self.tailor.InputError):
+                self.tailor.load(self.proto, files=self.fail)
         large = self.tailor.load(small_model(columns=400))
         files = large.optimize(external_weight=2).to_files('m.onnx')
         self.assertEqual(len(files), 2)
         self.assertEqual(list(files)[-1], 'm.onnx')  # files of weights come first
         self.assertGreaterEqual(sum(map(len, files.values())), 4800)
+
+    def test_files_in_memory(self):
+        import numpy
+        large = self.tailor.load(small_model(columns=400))
+        files = large.optimize(external_weight=2).to_files('m.onnx')
+        model = files.pop('m.onnx')
+        (name, weights), = files.items()
+        asked = []
+
+        def give(which):
+            asked.append(which)
+            return files.get(which)
+        for source in (files, give):
+            made = self.tailor.load(model, name='m.onnx', files=source)
+            self.assertTrue(large.verify(made).equal)
+            self.assertTrue(made.optimize().verify(made).equal)
+        self.assertEqual(asked, [name])
+        address = numpy.frombuffer(weights, 'uint8').ctypes.data
+        self.assertIn(address, [w.ctypes.data for w in made.weights.values()])  # no copy
+        with self.assertRaises(self.tailor.FileError):
+            self.tailor.load(model, files={})
+        with self.assertRaises(self.tailor.InputError):
+            self.tailor.load(model, files={name: weights[:-1]})
+        with self.assertRaises(ZeroDivisionError):
+            self.tailor.load(model, files=lambda which: 1 // 0)
+        with self.assertRaises(TypeError):
+            self.tailor.load(model, files=lambda which: 'no bytes')
 
     def test_threads(self):
         made = []

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "ir/eval/kernel/kernel.h"
+#include "ir/user_ops.h"
 
 enum { MAX_BODY_DEPTH = 64 }; /* each level recurses on the C stack */
 
@@ -235,6 +236,11 @@ static const tl_eval_row *kernel_of(const tl_eval_run *run, tl_node_id n) {
 /* The kernel may rely on operands that fit the op's signature. */
 static tl_status call_kernel(tl_eval *ctx, tl_host **in, tl_dtype emulated) {
   const tl_eval_row *row = kernel_of(ctx->run, ctx->node);
+  if (!row) {
+    const tl_user_op *own = tl_user_op_of(ctx->m, ctx->node);
+    TL_TRY(own->evaluate(ctx, own));
+    return settle_results(ctx, false, emulated);
+  }
   TL_TRY(tl_eval_signature(ctx));
   if (row->wide)
     TL_TRY(widen_operands(ctx, in));
@@ -246,13 +252,14 @@ static tl_status call_kernel(tl_eval *ctx, tl_host **in, tl_dtype emulated) {
  * hence the release here. */
 static tl_status run_kernel(tl_eval_run *run, tl_node_id n, tl_host **in, tl_host **out,
                             uint32_t n_out) {
+  const tl_eval_row *row = kernel_of(run, n);
   tl_eval ctx = {.m = run->m,
                  .node = n,
                  .in = (const tl_host *const *)in,
                  .out = out,
                  .n_in = tl_node_get(run->m, n)->n_operands,
                  .n_out = n_out,
-                 .arg = kernel_of(run, n)->arg,
+                 .arg = row ? row->arg : 0,
                  .exact = run->o->exact,
                  .pool = run->o->pool,
                  .seed = run->o->seed,
@@ -270,13 +277,14 @@ static tl_status run_kernel(tl_eval_run *run, tl_node_id n, tl_host **in, tl_hos
 static uint32_t room_for_results(const tl_module *m, tl_node_id n) {
   const tl_op *row = tl_op_row(tl_node_get(m, n)->op);
   uint32_t named = tl_node_get(m, n)->n_results;
-  return row->n_result_ports > named ? row->n_result_ports : named;
+  return row && row->n_result_ports > named ? row->n_result_ports : named;
 }
 
 /* Reports an op without a kernel before its operands are made. */
 static tl_status need_kernel(const tl_eval_run *run, tl_node_id n) {
   tl_module *m = run->m;
-  if (kernel_of(run, n))
+  const tl_user_op *own = tl_user_op_of(m, n);
+  if (kernel_of(run, n) || (own && own->evaluate))
     return TL_OK;
   tl_sv name = tl_op_name(m, tl_node_get(m, n)->op);
   return tl_fail(m->diag, TL_UNSUPPORTED, tl_node_where(m, n), "op '%.*s' cannot be evaluated",

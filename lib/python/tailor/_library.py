@@ -94,6 +94,14 @@ class Difference(Structure):
 MESSAGE = CFUNCTYPE(None, c_void_p, POINTER(Message))
 PROGRESS = CFUNCTYPE(c_int, c_void_p, POINTER(Progress))
 TAKE = CFUNCTYPE(c_int, c_void_p, c_char_p, c_void_p, c_uint64)
+OPEN = CFUNCTYPE(c_int, c_void_p, c_char_p, POINTER(c_void_p), POINTER(c_uint64))
+GIVE_BACK = CFUNCTYPE(None, c_void_p, c_void_p, c_uint64)
+
+
+class Source(Structure):
+    _fields_ = [('open', OPEN), ('give_back', GIVE_BACK), ('user', c_void_p)]
+
+
 P = c_void_p  # a context, a model, results
 PROTOTYPES = {
     'tl_version': (c_char_p, []),
@@ -110,6 +118,7 @@ PROTOTYPES = {
     'tl_pass_name': (c_char_p, [c_uint32, POINTER(c_char_p)]),
     'tl_model_load': (c_int, [P, c_char_p, POINTER(P)]),
     'tl_model_load_bytes': (c_int, [P, c_char_p, c_void_p, c_size_t, POINTER(P)]),
+    'tl_model_load_from': (c_int, [P, c_char_p, POINTER(Source), POINTER(P)]),
     'tl_model_copy': (c_int, [P, P, POINTER(P)]),
     'tl_model_destroy': (None, [P]),
     'tl_model_optimize': (c_int, [P, c_int]),

@@ -102,6 +102,34 @@ def _pointer(data):
     return ctypes.addressof(buffer), len(view), buffer
 
 
+class Files:
+    """Gives the library the bytes of a model and of its files of weights, each of them once."""
+
+    def __init__(self, context, name, model, files):
+        self.context, self.name, self.model = context, name.encode(), model
+        self.files = files if callable(files) else files.get
+        self.lent = {}
+        self.source = native.Source(native.OPEN(self._open), native.GIVE_BACK(self._give_back))
+
+    def _open(self, _user, name, data, size):
+        """An exception of the caller's function ends the call, which then raises it."""
+        try:
+            content = self.model if name == self.name and self.model is not None else \
+                self.files(os.fsdecode(name))
+            self.model = None if name == self.name else self.model
+            if content is None:
+                return 1
+            data[0], size[0], kept = _pointer(content)
+            self.lent[data[0]] = (content, kept)
+            return 0
+        except BaseException as e:  # nothing may pass through the library
+            self.context.raised = e
+            return 1
+
+    def _give_back(self, _user, data, _size):
+        self.lent.pop(data, None)
+
+
 class Model:
     """A model. Made by load; optimize gives a new one. A model may be used by several threads: its
     calls wait for each other."""
@@ -367,13 +395,14 @@ class Model:
         return results.Explanation(passes, remarks)
 
 
-def load(source, *, name=None, rules=None, memory_limit=None, **options):
+def load(source, *, name=None, files=None, rules=None, memory_limit=None, **options):
     """Loads a model.
 
     source: a path; or bytes, or another object with a buffer, which is not copied and must not
     change; or an onnx.ModelProto. name: what messages call a model in memory; its suffix says the
-    format; it must have its weights inside. rules, memory_limit: as in Model.optimize. Further
-    keywords are options of `tailor convert`:
+    format. files: files of weights of a model in memory, as {name: bytes} (Model.to_files has that
+    form), or a function that gives the bytes of a name, or None; asked while the model is loaded.
+    rules, memory_limit: as in Model.optimize. Further keywords are options of `tailor convert`:
     """
     context = Context(options, None, rules, memory_limit)
     handle, kept = c_void_p(), None
@@ -383,6 +412,11 @@ def load(source, *, name=None, rules=None, memory_limit=None, **options):
     if hasattr(source, 'SerializeToString'):
         source = source.SerializeToString()
     name = name or 'model.onnx'
+    if files is not None:
+        kept = Files(context, name, source, files)
+        context.check(lib.tl_model_load_from(context.handle, name.encode(), byref(kept.source),
+                                             byref(handle)))
+        return Model(context, handle, kept, options)
     address, size, kept = _pointer(source)
     context.check(lib.tl_model_load_bytes(context.handle, name.encode(), address, size,
                                           byref(handle)))

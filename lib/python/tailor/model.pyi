@@ -255,6 +255,7 @@ def load(
     source: str | PathLike[str] | bytes | bytearray | memoryview | Any,
     *,
     name: str | None = ...,
+    files: Mapping[str, Any] | Callable[[str], Any] | None = ...,
     rules: str | None = ...,
     memory_limit: int | None = ...,
     read: bool | None = ...,
