@@ -94,6 +94,6 @@ def kind_of(name, python, counted):
     script, build, about = SCRIPTS[name]
 
     def method(tests):
-        return counted([python, script, '--tailor', tests.tool(build)])
+        return counted([python, script, '--tailor', tests.tool(build)], env=tests.short())
     method.__doc__ = about
     return method

@@ -29,9 +29,9 @@ def shell(argv, env=None):
     return processes.shell(argv, {**sanitized.ENV, **(env or {})})
 
 
-def counted(argv):
+def counted(argv, env=None):
     """Runs a test program and reads its closing line."""
-    p = shell(argv)
+    p = shell(argv, env)
     found = SUMMARY.findall(p.stdout)
     if not found:
         return p.stdout[-4000:] + f'\nno closing line; exit {p.returncode}', (0, 1, 0)
@@ -63,6 +63,10 @@ class Tests:
 
     def tool(self, name):
         return os.path.join(self.folder(name), 'tools', 'tailor')
+
+    def short(self):
+        """Environment of kinds that start thousands of short processes."""
+        return sanitized.ENV if self.args.full else sanitized.SHORT
 
     def compile(self, name, compiler, *options):
         need(compiler)
@@ -202,17 +206,17 @@ class Tests:
     def user_ops(self):
         """ops that rule files define, in every output; rule files with mistakes, sanitized"""
         return counted([PYTHON, 'tests/rules/user_ops.py', '--tailor', self.tool('asan'),
-                        *ort_options()])
+                        *ort_options()], env=self.short())
 
     def random_scopes(self):
         """random graphs of nodes that are scattered over scopes, captured, sanitized"""
         return counted([PYTHON, 'tests/rules/random_scopes.py', '--n', '60', '--tailor',
-                        self.tool('asan')])
+                        self.tool('asan')], env=self.short())
 
     def precision(self):
         """dtypes and casts of random graphs in every mode, against a second model, sanitized"""
         return counted([PYTHON, 'tests/precision/random_graphs.py', '--n', '2000', '--tailor',
-                        self.tool('asan')])
+                        self.tool('asan')], env=self.short())
 
     def ranges(self):
         """the policy of ranges against what the evaluator computes"""
@@ -241,7 +245,8 @@ class Tests:
 
     def cli(self):
         """command lines: exit codes and exact output, sanitized"""
-        return counted([PYTHON, 'tests/cli/run.py', '--tailor', self.tool('asan'), 'tests/cli'])
+        return counted([PYTHON, 'tests/cli/run.py', '--tailor', self.tool('asan'), 'tests/cli'],
+                       env=self.short())
 
     def limits(self):
         """limits of memory, which count what sanitizers take: not sanitized"""
@@ -360,7 +365,7 @@ class Tests:
     def reader(self):
         """odd but valid models, and what is not valid, sanitized"""
         return counted([PYTHON, 'tests/reader/run.py', '--tailor', self.tool('asan'),
-                        *ort_options()])
+                        *ort_options()], env=self.short())
 
     def air_round_trip(self):
         """models as AIR files: read and written again with the same bytes, and run with the numbers
@@ -382,7 +387,7 @@ class Tests:
         """GE's text dumps: those of models read as their AIR files (every 29th), wrong ones refused
         with the line, sanitized"""
         return counted([PYTHON, 'tests/air/text.py', '--tailor', self.tool('asan'),
-                        '--every', '29'])
+                        '--every', '29'], env=self.short())
 
     def air_raised(self):
         """models as AIR files, those as ONNX again: ONNX Runtime gives the same (every 12th)"""
@@ -420,7 +425,8 @@ class Tests:
 
     def conformance(self, which):
         return counted([PYTHON, 'tests/conformance/run.py', '--tailor', self.tool('gcc'),
-                        '--sanitized', self.tool('asan'), '--set', which, *ort_options()])
+                        '--sanitized', self.tool('asan'), '--set', which, *ort_options()],
+                       env=self.short())
 
     def official(self):
         """the official ONNX node tests"""
@@ -432,7 +438,7 @@ class Tests:
 
     def evaluation(self, which, *more):
         return counted([PYTHON, 'tests/conformance/evaluate.py', '--tailor', self.tool('asan'),
-                        '--set', which, *more])
+                        '--set', which, *more], env=self.short())
 
     def evaluate(self):
         """official models against their reference outputs, sanitized"""
