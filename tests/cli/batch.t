@@ -66,8 +66,23 @@ $ tailor convert --batch gone.json
 # Two jobs that write one file: the one that ends last would win.
 $ printf '[{"model": "m1.tir", "outputs": ["e.air"]}, {"model": "m2.tir", "outputs": ["./e.air"]}]' >same.json; tailor convert --batch same.json; test -e e.air || echo 'no file'
 > no file
+! tailor: error: jobs 1 and 2 both write './e.air' (--output)
+!   hint: give each job a name of its own
+$ printf '[{"model": "m1.tir", "outputs": ["one/../e.air"]}, {"model": "m2.tir", "outputs": ["e.air"]}]' >same.json; tailor convert --batch same.json; ln -s one two; sed 's#"e.air"#"two/f.air"#; s#one/../e.air#one/f.air#' same.json >links.json; tailor convert --batch links.json; test -e e.air || echo 'no file'; rm two
+> no file
 ! tailor: error: jobs 1 and 2 both write 'e.air' (--output)
 !   hint: give each job a name of its own
+! tailor: error: jobs 1 and 2 both write 'two/f.air' (--output)
+!   hint: give each job a name of its own
+# The same name in two folders is no conflict.
+$ mkdir three; printf '[{"model": "m1.tir", "outputs": ["e.air"]}, {"model": "m2.tir", "outputs": ["three/e.air"]}]' >two.json; tailor convert --batch two.json -q && ls e.air three/*; rm -r e.air three
+> e.air
+> three/e.air
+# A list of jobs is no response file.
+$ tailor convert @same.json
+! same.json: error: is a list of jobs, and a response file has arguments
+!   hint: tailor convert --batch same.json runs the jobs
+? 1
 $ tailor convert m1.tir m2.tir -o 'out/{}.air' --depfile all.d
 ! tailor: error: jobs 1 and 2 both write 'all.d' (--depfile)
 !   hint: give each job a name of its own, with {} in it

@@ -6,7 +6,8 @@
 
 /* A file that a job writes. */
 typedef struct written {
-  const char *path;
+  const char *path;   /* as the job spells it */
+  char *real;         /* without links, "." and ".." */
   const char *option; /* its name */
   uint32_t job;
 } written;
@@ -15,7 +16,7 @@ TL_VEC(written_vec, written);
 
 static int by_path(const void *a, const void *b) {
   const written *x = a, *y = b;
-  int order = strcmp(x->path, y->path);
+  int order = strcmp(x->real, y->real);
   return order ? order : (x->job > y->job) - (x->job < y->job);
 }
 
@@ -45,6 +46,29 @@ static tl_option_id option_of(const char *arg, const char *next, const char **va
   return id;
 }
 
+/* Returns where a path leads, on the heap: the file if it exists, else its name in its folder. A
+ * path into a folder that there is not stays as it is. NULL without memory. */
+static char *real_path(const char *path) {
+  char *real = realpath(path, NULL);
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  if (real)
+    return real;
+  char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+  char *there = folder ? realpath(folder, NULL) : NULL;
+  tl_buf made;
+  tl_buf_init(&made);
+  if (there)
+    tl_buf_printf(&made, "%s/%s", there[1] ? there : "", name);
+  else
+    tl_buf_add_z(&made, path);
+  free(there);
+  free(folder);
+  if (!made.failed)
+    return made.p;
+  tl_buf_release(&made);
+  return NULL;
+}
+
 static bool list_written(const tl_arguments *job, uint32_t number, written_vec *out) {
   int width = 1;
   for (uint32_t i = 0; i < job->list.n; i += (uint32_t)width) {
@@ -52,10 +76,12 @@ static bool list_written(const tl_arguments *job, uint32_t number, written_vec *
     tl_option_id id = option_of(job->list.at[i], next, &path, &width);
     if (id == TL_N_OPTION_ROWS || !is_written(id) || !path || strcmp(path, "-") == 0)
       continue;
-    while (path[0] == '.' && path[1] == '/')
-      path += 2;
-    if (!written_vec_push(out, (written){path, tl_option_row_get(id)->name, number}))
+    char *real = real_path(path);
+    if (!real ||
+        !written_vec_push(out, (written){path, real, tl_option_row_get(id)->name, number})) {
+      free(real);
       return false;
+    }
   }
   return true;
 }
@@ -63,7 +89,7 @@ static bool list_written(const tl_arguments *job, uint32_t number, written_vec *
 static tl_status find_twice(tl_cli *cli, const written_vec *v) {
   for (uint32_t i = 1; i < v->n; i++) {
     const written *a = &v->at[i - 1], *b = &v->at[i];
-    if (strcmp(a->path, b->path) == 0 && a->job != b->job)
+    if (strcmp(a->real, b->real) == 0 && a->job != b->job)
       return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                      "jobs %u and %u both write '%s' (--%s)\vgive each job a name of its own%s",
                      a->job + 1, b->job + 1, b->path, b->option,
@@ -80,6 +106,8 @@ tl_status tl_jobs_check_paths(tl_cli *cli, const tl_arguments_vec *jobs) {
   if (v.n)
     qsort(v.at, v.n, sizeof *v.at, by_path);
   tl_status status = ok ? find_twice(cli, &v) : tl_fail_memory(&cli->diag, TL_NOWHERE);
+  for (uint32_t i = 0; i < v.n; i++)
+    free(v.at[i].real);
   written_vec_release(&v);
   return status;
 }

@@ -7,7 +7,8 @@
 #include "tools/batch/jobs.h"
 
 /* Refuses jobs of which two write the same file: outputs, and reports beside them. Paths are
- * compared as they are spelled, but for "./". TL_INVALID_ARGUMENT, TL_NO_MEMORY, reported. */
+ * compared as the files that they lead to, through links too. TL_INVALID_ARGUMENT, TL_NO_MEMORY,
+ * reported. */
 tl_status tl_jobs_check_paths(tl_cli *cli, const tl_arguments_vec *jobs) TL_NODISCARD;
 
 #endif

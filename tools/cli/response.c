@@ -86,6 +86,13 @@ static tl_status take_plain(void *user, const char *argument) {
   return kept ? TL_OK : tl_fail_memory(r->d, TL_AT_FILE(r->path));
 }
 
+/* Returns true for text that begins as the jobs of --batch do: a list of objects in JSON. */
+static bool looks_like_jobs(tl_sv shown) {
+  tl_sv inner = shown.n && shown.p[0] == '[' ? tl_sv_trim((tl_sv){shown.p + 1, shown.n - 1})
+                                             : (tl_sv){0};
+  return inner.n && inner.p[0] == '{';
+}
+
 /* Reads a file of --options-json, which begins with '{', or a list of arguments. */
 static tl_status read_text(reader *r) {
   tl_sv text = {r->at, (size_t)(r->end - r->at)};
@@ -93,6 +100,11 @@ static tl_status read_text(reader *r) {
   if (shown.n && shown.p[0] == '{')
     return tl_options_json_read(
         &(tl_argument_sink){.d = r->d, .path = r->path, .add = take_plain, .user = r}, text);
+  if (looks_like_jobs(shown))
+    return tl_fail(r->d, TL_INVALID_ARGUMENT, TL_AT_FILE(r->path),
+                   "is a list of jobs, and a response file has arguments\v"
+                   "tailor convert --batch %s runs the jobs",
+                   r->path);
   return read_words(r);
 }
 
