@@ -45,6 +45,7 @@ enum {
   TL_ERROR_CANCELLED = 130 /* tl_context_cancel, or a function of the caller, asked to stop */
 };
 
+/* How much a message matters. Errors come with a code of failure, others do not. */
 typedef enum tl_message_severity {
   TL_SEVERITY_NOTE,
   TL_SEVERITY_WARNING,
@@ -54,18 +55,18 @@ typedef enum tl_message_severity {
 /* A message in parts. Strings are valid during the call of the sink; NULL: there is none. Later
  * versions may add members at the end. */
 typedef struct tl_message {
-  tl_message_severity severity;
-  const char *text;      /* the whole message: "file: error: what is wrong\n", and possibly a
+  tl_message_severity severity; /* how much it matters */
+  const char *text;             /* the whole message: "file: error: what is wrong\n", and possibly a
                           * second line that starts with "  hint: "; never NULL */
-  const char *code;      /* for programs, such as "E10016" or "W_FUSION_UNKNOWN_PASS" */
-  const char *file;      /* the model or configuration that it is about */
-  const char *node;      /* name of the node, or op and result of one without a name */
-  const char *attribute; /* attribute, operand or option */
-  const char *what;      /* one sentence without place and hint; never NULL */
-  const char *hint;      /* what to do */
-  int64_t offset;        /* bytes from the start of a binary file; -1: not known */
-  uint32_t line;         /* of a text file, from 1; 0: not known */
-  uint32_t column;       /* bytes from 1; 0: not known */
+  const char *code;             /* for programs, such as "E10016" or "W_FUSION_UNKNOWN_PASS" */
+  const char *file;             /* the model or configuration that it is about */
+  const char *node;             /* name of the node, or op and result of one without a name */
+  const char *attribute;        /* attribute, operand or option */
+  const char *what;             /* one sentence without place and hint; never NULL */
+  const char *hint;             /* what to do */
+  int64_t offset;               /* bytes from the start of a binary file; -1: not known */
+  uint32_t line;                /* of a text file, from 1; 0: not known */
+  uint32_t column;              /* bytes from 1; 0: not known */
 } tl_message;
 
 /* Receives a message, on the thread that called the library. It must not call the library with the
@@ -108,8 +109,8 @@ enum { TL_DIM_OPEN = -1, TL_DIM_NAMED = -2, TL_RANK_OPEN = -1 };
 /* A tensor in memory: row-major, little-endian, packed. Who made a view says how long it is valid.
  * */
 typedef struct tl_tensor_view {
-  const char *name; /* may be NULL where nobody asks for it */
-  tl_element element;
+  const char *name;    /* may be NULL where nobody asks for it */
+  tl_element element;  /* type of elements */
   int32_t rank;        /* of a tensor in memory at least 0 */
   const int64_t *dims; /* [rank] */
   const void *data;    /* of strings: const char *[elements] */

@@ -21,6 +21,7 @@ TL_API void tl_context_on_message(tl_context *c, tl_message_fn fn, void *user);
 
 /* ---- options --------------------------------------------------------------------------------- */
 
+/* What values an option takes. */
 typedef enum tl_option_type {
   TL_OPTION_TYPE_FLAG,   /* given or not; its value is "" */
   TL_OPTION_TYPE_BOOL,   /* "true" or "false", "1" or "0" */
@@ -34,14 +35,14 @@ typedef enum tl_option_type {
 /* What the option table says of an option. All strings are static and never NULL. Later versions
  * may add members at the end. */
 typedef struct tl_option_info {
-  const char *name; /* with dashes, without the two in front */
-  tl_option_type type;
+  const char *name;    /* with dashes, without the two in front */
+  tl_option_type type; /* what values it takes */
   const char *values;  /* of a choice: "a|b|c"; of an integer: "low..high"; else a placeholder */
   const char *initial; /* its default; "": it has none */
   const char *key;     /* GE's key, which is another spelling of the name; "": none */
   const char *group;   /* heading in the documents */
-  const char *help;
-  int repeats; /* not 0: values that are given one after the other add up */
+  const char *help;    /* what it does */
+  int repeats;         /* not 0: values that are given one after the other add up */
 } tl_option_info;
 
 /* Number of options: those of `tailor convert` that mean something to a library. Static; any thread

@@ -26,7 +26,7 @@ typedef struct tl_pass_def {
    * and comparing it are refused, and it must not be destroyed. Returns TL_SUCCESS, or the code
    * with which the pipeline ends; a code of failure without a message gets one. */
   int (*run)(void *user, tl_model *m);
-  void *user;
+  void *user; /* handed to run */
 } tl_pass_def;
 
 /* Registers a pass. With profiles of shapes it also runs on the copies that try them. With the
@@ -50,7 +50,7 @@ typedef struct tl_compute_call tl_compute_call; /* one call of a kernel */
  * end. */
 typedef struct tl_op_def {
   const char *domain; /* NULL or "": ONNX's own */
-  const char *name;
+  const char *name;   /* of the op */
   /* States types of results with tl_shape_set. NULL: they stay as the model declares them. Returns
    * TL_SUCCESS, or a code of failure, which tl_shape_fail reports. A node may be asked about
    * several times, with other types each time. */
@@ -59,7 +59,7 @@ typedef struct tl_op_def {
    * Returns TL_SUCCESS, or a code of failure, which tl_compute_fail reports. Kernels are for runs:
    * passes fold no constants with them. */
   int (*compute)(void *user, tl_compute_call *call);
-  void *user;
+  void *user; /* handed to both functions */
 } tl_op_def;
 
 /* Registers an op. TL_ERROR_USAGE if the op table has it or it was registered before. */

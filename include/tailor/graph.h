@@ -13,20 +13,21 @@ extern "C" {
 
 /* Bytes of a name, as the file has them: no NUL behind them. print: "%.*s", (int)t.n, t.at. */
 typedef struct tl_text {
-  const char *at;
-  size_t n;
+  const char *at; /* the bytes */
+  size_t n;       /* number of them */
 } tl_text;
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
+/* A graph: the main one, or the body of a node. */
 typedef struct tl_graph_view {
-  tl_text name;
-  uint32_t owner; /* of the body of an If, Loop ...: its node; else 0 */
-  uint32_t n_inputs;
-  uint32_t n_outputs;
+  tl_text name;         /* as the model has it */
+  uint32_t owner;       /* of the body of an If, Loop ...: its node; else 0 */
+  uint32_t n_inputs;    /* of tl_model_input */
+  uint32_t n_outputs;   /* of tl_model_output */
   uint32_t n_constants; /* weights; some may be erased */
-  uint32_t n_nodes;
-  uint32_t first; /* node in topological order; 0: there is none */
+  uint32_t n_nodes;     /* without those of bodies */
+  uint32_t first;       /* node in topological order; 0: there is none */
 } tl_graph_view;
 
 /* The main graph. */
@@ -44,15 +45,17 @@ TL_API int64_t tl_model_opset(const tl_model *m, const char *domain);
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+/* What defines a value. */
 typedef enum tl_value_role {
   TL_VALUE_IS_RESULT = 1, /* of a node */
   TL_VALUE_IS_INPUT,
   TL_VALUE_IS_CONSTANT
 } tl_value_role;
 
+/* A value: what a node gives, an input, or a constant. */
 typedef struct tl_value_view {
-  tl_text name;
-  tl_value_role role;
+  tl_text name;        /* unique in the model */
+  tl_value_role role;  /* what defines it */
   tl_element element;  /* UNKNOWN: it is no tensor, or not inferred */
   int32_t rank;        /* TL_RANK_OPEN: not known */
   const int64_t *dims; /* [rank]; sizes, TL_DIM_OPEN, or below that a symbol: tl_model_symbol */
@@ -80,16 +83,17 @@ TL_API uint32_t tl_model_user(const tl_model *m, uint32_t value, uint32_t i, uin
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
+/* A node. */
 typedef struct tl_node_view {
-  tl_text name; /* may be empty */
-  tl_text domain;
-  tl_text op;
-  uint32_t graph;
-  uint32_t n_operands;
-  uint32_t n_results;
-  uint32_t n_attributes;
-  uint32_t previous; /* in its graph */
-  uint32_t next;
+  tl_text name;          /* may be empty */
+  tl_text domain;        /* empty: ONNX's own */
+  tl_text op;            /* name of its op */
+  uint32_t graph;        /* that it is in */
+  uint32_t n_operands;   /* of tl_model_operand, absent ones included */
+  uint32_t n_results;    /* of tl_model_result */
+  uint32_t n_attributes; /* of tl_model_attribute */
+  uint32_t previous;     /* in its graph */
+  uint32_t next;         /* 0: none */
 } tl_node_view;
 
 /* Describes a node; returns 0 if there is none of this number, or it was erased. */
@@ -103,6 +107,7 @@ TL_API uint32_t tl_model_find_node(const tl_model *m, const char *name);
  * one of them itself. */
 TL_API tl_text tl_model_origins(const tl_model *m, uint32_t node);
 
+/* Types of attributes, as ONNX has them. */
 typedef enum tl_attribute_type {
   TL_ATTRIBUTE_OTHER, /* a type, a sparse tensor, lists of tensors or graphs */
   TL_ATTRIBUTE_INT,
@@ -117,16 +122,16 @@ typedef enum tl_attribute_type {
 
 /* An attribute; the members of its type are set. */
 typedef struct tl_attribute_view {
-  tl_text name;
-  tl_attribute_type type;
-  uint32_t n; /* elements of a list */
-  int64_t integer;
-  float number;
-  tl_text text;
-  const int64_t *integers;
-  const float *numbers;
-  uint32_t graph;
-  tl_tensor_view tensor;
+  tl_text name;            /* of the attribute */
+  tl_attribute_type type;  /* which of the members below is set */
+  uint32_t n;              /* elements of a list */
+  int64_t integer;         /* INT */
+  float number;            /* FLOAT */
+  tl_text text;            /* STRING */
+  const int64_t *integers; /* INTS: [n] */
+  const float *numbers;    /* FLOATS: [n] */
+  uint32_t graph;          /* GRAPH: its number */
+  tl_tensor_view tensor;   /* TENSOR */
 } tl_attribute_view;
 
 /* Describes attribute i of a node; returns 0 beyond the end. */
@@ -142,14 +147,14 @@ TL_API tl_text tl_model_attribute_text(const tl_model *m, uint32_t node, const c
 
 /* A node to be made. Later versions may add members at the end: begin with "= {0}". */
 typedef struct tl_new_node {
-  const char *domain; /* NULL: ONNX's own */
-  const char *op;
-  const char *name; /* NULL: none */
-  const uint32_t *operands;
-  uint32_t n_operands;
-  uint32_t n_results;
-  uint32_t before; /* node that it is put in front of; 0: at the end of `graph` */
-  uint32_t graph;
+  const char *domain;       /* NULL: ONNX's own */
+  const char *op;           /* name of the op */
+  const char *name;         /* NULL: none */
+  const uint32_t *operands; /* [n_operands] values; 0: absent */
+  uint32_t n_operands;      /* number of operands */
+  uint32_t n_results;       /* results to make */
+  uint32_t before;          /* node that it is put in front of; 0: at the end of `graph` */
+  uint32_t graph;           /* of the node, if there is no `before` */
 } tl_new_node;
 
 /* Adds a node, whose results have names that are free and no types yet. *node receives it. Errors

@@ -30,7 +30,7 @@ typedef struct tl_source {
   int (*open)(void *user, const char *name, const void **bytes, uint64_t *n);
   /* Takes the bytes back, once for each success of open; NULL: nobody wants them. */
   void (*give_back)(void *user, const void *bytes, uint64_t n);
-  void *user;
+  void *user; /* handed to both functions */
 } tl_source;
 
 /* Loads `name` and its files of weights by functions of the caller, each file at most once. Names
@@ -49,6 +49,7 @@ TL_API void tl_model_destroy(tl_model *m);
 
 /* ---- optimizing ------------------------------------------------------------------------------ */
 
+/* What a model is optimized for. */
 typedef enum tl_purpose {
   TL_FOR_ONNX, /* canonical form */
   TL_FOR_AIR   /* NPU form: only AIR and textual IR can be saved afterwards */
@@ -94,7 +95,7 @@ TL_API void tl_free(void *bytes);
 /* Something that a pass did or declined to do. Strings live as long as the model, or until it is
  * optimized again; "" where there is none. Later versions may add members at the end. */
 typedef struct tl_remark_info {
-  const char *pass;
+  const char *pass;    /* that made the remark */
   const char *node;    /* that it is about */
   const char *message; /* one clause */
   const char *rule;    /* of a fusion rule: its name */
@@ -105,11 +106,11 @@ typedef struct tl_remark_info {
 
 /* What one pass did in the last run. */
 typedef struct tl_pass_info {
-  const char *pass;
-  uint64_t rewrites;
-  uint64_t nanoseconds;
-  uint32_t nodes_before;
-  uint32_t nodes_after;
+  const char *pass;      /* its name */
+  uint64_t rewrites;     /* what it changed */
+  uint64_t nanoseconds;  /* that it took */
+  uint32_t nodes_before; /* of all graphs */
+  uint32_t nodes_after;  /* and behind it */
 } tl_pass_info;
 
 /* Makes passes keep their remarks from now on; near_misses: also why rules were not applied, which

@@ -38,24 +38,24 @@ TL_API void tl_tensors_destroy(tl_tensors *t);
 /* What counts as equal. A negative number: as `tailor verify` does without that option. */
 typedef struct tl_verify_settings {
   tl_run_settings run; /* random_inputs is taken as set */
-  double rtol;
-  double atol;
-  double cosine; /* least similarity; rtol and atol count beside it only if they are given */
+  double rtol;         /* relative bound of a difference */
+  double atol;         /* absolute bound */
+  double cosine;       /* least similarity; rtol and atol count beside it only if they are given */
 } tl_verify_settings;
 
 /* How far one output of two models is apart. Strings live as long as the comparison. */
 typedef struct tl_difference_info {
-  const char *name;
+  const char *name;   /* of the output */
   const char *reason; /* why elements cannot be compared ("shapes differ"); "" if they can */
   int equal;          /* within what counts as equal */
-  uint64_t elements;
-  uint64_t off; /* of them beyond it */
-  double max_abs;
-  double max_rel;
-  double ulp;    /* greatest difference in units in the last place */
-  double cosine; /* NaN where it has no meaning */
-  double got;    /* the element farthest off, in the second model */
-  double want;   /* and in the first */
+  uint64_t elements;  /* number of elements */
+  uint64_t off;       /* of them beyond it */
+  double max_abs;     /* greatest absolute difference */
+  double max_rel;     /* greatest relative one */
+  double ulp;         /* greatest difference in units in the last place */
+  double cosine;      /* NaN where it has no meaning */
+  double got;         /* the element farthest off, in the second model */
+  double want;        /* and in the first */
 } tl_difference_info;
 
 typedef struct tl_comparison tl_comparison; /* what a comparison found */

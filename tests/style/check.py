@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -36,9 +37,10 @@ GLOBALS_OF_THE_COMMAND = {'stop_signal', 'held', 'journal', 'again', 'reproducer
 GLOBALS_OF_A_THREAD = {'failures'}
 # Golden files of more than golden_cases.MAX_LINES lines: the graph that a case needs is as large.
 LONG_GOLDEN_FILES = 230
-# Without a licence line: data, and the libraries of others, which have their own.
+# Without a licence line: data, the libraries of others, which have their own, and files of packages
+# that have no comments.
 NO_SPDX = ('.json', '.tsv', '.txt', 'LICENSE', '.t', '.onnx', '.bin', '.gitignore', '.clang-format',
-           '.cfg', '.png', '.min.js')
+           '.cfg', '.png', '.min.js', 'debian/changelog', 'debian/source/format')
 
 
 class Skip(Exception):
@@ -318,6 +320,18 @@ def interface(_files):
             yield f'the public header as {standard}: {p.stderr.strip().splitlines()[0]}'
 
 
+def documented(_files):
+    """Doxygen finds a comment at everything in the public headers, and understands it."""
+    if not shutil.which('doxygen'):
+        raise Skip('doxygen is not installed')
+    with tempfile.TemporaryDirectory() as folder:
+        p = subprocess.run([os.path.join(ROOT, 'scripts', 'doxygen'), folder], text=True,
+                           capture_output=True, check=False)
+    yield from p.stdout.splitlines()
+    if p.returncode and not p.stdout:
+        yield p.stderr
+
+
 def named(_files):
     """Links, paths, commands and options that documents and comments name are there."""
     for check, problem in named_things.problems():
@@ -326,7 +340,7 @@ def named(_files):
 
 CHECKS = [layers, one_way, said_once, op_names, pass_rows, licences, sizes, functions, layout,
           golden_files, kinds_of_tests, unfinished, headers, machine_paths, citations, named,
-          wall_clocks, globals_that_change, interface]
+          wall_clocks, globals_that_change, interface, documented]
 
 
 def main():
