@@ -191,11 +191,13 @@ static tl_growth root(const tl_grown *grown) {
   return sized((double)grown->growth.size / 2, grown->growth.flags & ~(unsigned)TINY);
 }
 
-/* Returns the largest size and all flags of the operands. */
+/* Returns the largest size and all flags of the operands. No fmaxf: gcc 12 for aarch64 ends with an
+ * internal error when it makes vectors of that and the flags. */
 static tl_growth carried(const tl_growth_case *c) {
   tl_growth y = {0, 0};
   for (uint32_t i = 0; i < c->n; i++) {
-    y.size = fmaxf(y.size, c->in[i].growth.size);
+    if (c->in[i].growth.size > y.size)
+      y.size = c->in[i].growth.size;
     y.flags |= c->in[i].growth.flags;
   }
   return y;
