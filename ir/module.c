@@ -21,7 +21,7 @@ static bool init_tables(tl_module *m, tl_diag *diag, const char *path, uint32_t 
   /* A typical node names itself and one result. */
   uint32_t expect = expect_nodes > UINT32_MAX / 8 ? UINT32_MAX / 8 : expect_nodes * 2;
   return m->path && m->had_ops &&
-         tl_symtab_init(&m->symbols, &m->arena, tl_seed_strings, tl_n_seeds, expect) == TL_OK &&
+         tl_symtab_init(&m->symbols, &m->arena, tl_seeds, tl_n_seeds, expect) == TL_OK &&
          tl_type_vec_push(&m->types, (tl_type){0}) && tl_extra_vec_push(&m->extras, (tl_extra){0});
 }
 

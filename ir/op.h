@@ -101,7 +101,7 @@ typedef struct tl_op {
  * every module interns as symbols 1..tl_n_seeds. */
 extern const tl_op tl_op_rows[];
 extern const uint32_t tl_n_op_rows;
-extern const char *const tl_seed_strings[];
+extern const tl_seed tl_seeds[];
 extern const uint32_t tl_n_seeds;
 
 /* Returns the row of an id below tl_n_op_rows; NULL for opaque ops. */

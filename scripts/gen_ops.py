@@ -19,6 +19,23 @@ def quoted(text):
     return '"' + text.replace('\\', '\\\\').replace('"', '\\"') + '"'
 
 
+def seed_hash(text):
+    """The hash of a symbol, as support/hash.c computes it: a unit test compares the two."""
+    def fold(a, b):
+        return (a * b ^ a * b >> 64) & 0xffffffffffffffff
+
+    def load(data):
+        return int.from_bytes(data, 'little')
+
+    k0, k1 = 0xa0761d6478bd642f, 0xe7037ed1a0b428db
+    left, h = text.encode(), k0
+    n = len(left)
+    while len(left) > 16:
+        h = fold(load(left[:8]) ^ k1, load(left[8:16]) ^ h)
+        left = left[16:]
+    return f'{fold(k1 ^ n, fold(load(left[:8]) ^ k1, load(left[8:]) ^ h)) & 0xffffffff:#x}u'
+
+
 def identifier(text):
     return re.sub(r'\W', '_', text)
 
@@ -149,9 +166,8 @@ class Emitter:
                 body = ''.join(f'  {item},\n' for item in items)
                 out.append(f'static const {types[name]} {name}[] = {{\n{body}}};\n\n')
         out.append(f'const tl_op tl_op_rows[] = {{\n{rows}}};\n\n')
-        out.append('const uint32_t tl_n_op_rows = TL_N_OPS;\n\nconst char *const '
-                   'tl_seed_strings[] = {\n')
-        out += [f'  {quoted(s)},\n' for s in self.strings]
+        out.append('const uint32_t tl_n_op_rows = TL_N_OPS;\n\nconst tl_seed tl_seeds[] = {\n')
+        out += [f'  {{{quoted(s)}, {len(s.encode())}, {seed_hash(s)}}},\n' for s in self.strings]
         return ''.join(out) + '};\n\nconst uint32_t tl_n_seeds = TL_N_SEEDS;\n'
 
 

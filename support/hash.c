@@ -2,12 +2,14 @@
 /* Non-cryptographic hashing with fixed seeds. */
 #include "support/hash.h"
 
+#include <endian.h>
 #include <string.h>
 
+/* Little-endian everywhere: hashes of seeds are computed when Tailor is built, maybe elsewhere. */
 static uint64_t load64(const unsigned char *p) {
   uint64_t v;
   memcpy(&v, p, 8);
-  return v;
+  return le64toh(v);
 }
 
 /* Folds the 128-bit product: every bit of a and b reaches every bit of the result. */
@@ -20,7 +22,7 @@ static uint64_t load_tail(const unsigned char *p, size_t n) {
   uint64_t v = 0;
   if (n)
     memcpy(&v, p, n);
-  return v;
+  return le64toh(v);
 }
 
 /* Reads sixteen bytes a step with one multiplication, so that long names cost little more than

@@ -120,7 +120,7 @@ tl_symbol tl_intern(tl_symtab *t, tl_sv s) { return intern(t, s, hash_of(s), tru
 tl_symbol tl_intern_view(tl_symtab *t, tl_sv s) { return intern(t, s, hash_of(s), false); }
 
 /* The empty text is symbol 0, the seeds are the symbols from 1 on. */
-tl_status tl_symtab_init(tl_symtab *t, tl_arena *arena, const char *const *seeds, uint32_t n_seeds,
+tl_status tl_symtab_init(tl_symtab *t, tl_arena *arena, const tl_seed *seeds, uint32_t n_seeds,
                          uint32_t expect) {
   memset(t, 0, sizeof *t);
   t->arena = arena;
@@ -133,9 +133,8 @@ tl_status tl_symtab_init(tl_symtab *t, tl_arena *arena, const char *const *seeds
   }
   (void)tl_intern_view(t, TL_SV(""));      /* there is room */
   for (uint32_t i = 0; i < n_seeds; i++) { /* seeds differ: nothing is compared */
-    tl_sv s = tl_sv_from(seeds[i]);
-    t->entries[t->n] = (tl_symbol_entry){s.p, s.n};
-    place(t, (tl_symbol_slot){hash_of(s), ++t->n});
+    t->entries[t->n] = (tl_symbol_entry){seeds[i].text, seeds[i].n};
+    place(t, (tl_symbol_slot){seeds[i].hash, ++t->n});
   }
   return TL_OK;
 }

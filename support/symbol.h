@@ -13,6 +13,13 @@ typedef uint32_t tl_symbol;
 
 #define TL_NO_SYMBOL UINT32_MAX /* memory ran out, or nothing found */
 
+/* A static text that a table starts with, and the low half of tl_hash_bytes(text, n, 0). */
+typedef struct tl_seed {
+  const char *text;
+  uint32_t n;
+  uint32_t hash;
+} tl_seed;
+
 typedef struct tl_symbol_entry {
   const char *p;
   size_t n;
@@ -34,9 +41,9 @@ typedef struct tl_symtab {
   tl_arena *arena;       /* borrowed; receives copies */
 } tl_symtab;
 
-/* Prepares a table holding `seeds` (static strings) as symbols 1..n_seeds and the empty string as
- * 0. expect: number of symbols to make room for. TL_NO_MEMORY. */
-tl_status tl_symtab_init(tl_symtab *t, tl_arena *arena, const char *const *seeds, uint32_t n_seeds,
+/* Prepares a table holding `seeds`, which differ, as symbols 1..n_seeds and the empty string as 0.
+ * expect: number of symbols to make room for. TL_NO_MEMORY. */
+tl_status tl_symtab_init(tl_symtab *t, tl_arena *arena, const tl_seed *seeds, uint32_t n_seeds,
                          uint32_t expect) TL_NODISCARD;
 /* Frees the table; copies of bytes stay in the arena. */
 void tl_symtab_release(tl_symtab *t);

@@ -17,7 +17,7 @@ SCRIPTS = {
         'options and what they leave in AIR files, sanitized'),
     'air_sample': ('tests/air/sample.py', 'asan',
         "a file of GE's own library, put together from its description, sanitized"),
-    'atc_lines': ('tests/cli/test_atc_lines.py', 'asan',
+    'atc_lines': ('tests/cli/test_atc_lines.py', 'gcc',
         'atc command lines as users wrote them'),
     'builds': ('tests/builds/run.py', 'gcc',
         'example projects for Make, Ninja, CMake and Meson, built twice; the jobserver of make'),
@@ -94,6 +94,6 @@ def kind_of(name, python, counted):
     script, build, about = SCRIPTS[name]
 
     def method(tests):
-        return counted([python, script, '--tailor', tests.tool(build)], env=tests.short())
+        return counted([python, script, '--tailor', tests.tool(build)], env=tests.quick_end)
     method.__doc__ = about
     return method

@@ -57,16 +57,14 @@ class Tests:
     def __init__(self, args):
         self.args = args
         self.build = os.path.join(ROOT, args.build)
+        # Environment of kinds that start thousands of short processes.
+        self.quick_end = sanitized.ENV if args.full else sanitized.SHORT
 
     def folder(self, name):
         return os.path.join(self.build, 'gcc' if self.args.quick else name)
 
     def tool(self, name):
         return os.path.join(self.folder(name), 'tools', 'tailor')
-
-    def short(self):
-        """Environment of kinds that start thousands of short processes."""
-        return sanitized.ENV if self.args.full else sanitized.SHORT
 
     def compile(self, name, compiler, *options):
         need(compiler)
@@ -206,17 +204,17 @@ class Tests:
     def user_ops(self):
         """ops that rule files define, in every output; rule files with mistakes, sanitized"""
         return counted([PYTHON, 'tests/rules/user_ops.py', '--tailor', self.tool('asan'),
-                        *ort_options()], env=self.short())
+                        *ort_options()], env=self.quick_end)
 
     def random_scopes(self):
         """random graphs of nodes that are scattered over scopes, captured, sanitized"""
         return counted([PYTHON, 'tests/rules/random_scopes.py', '--n', '60', '--tailor',
-                        self.tool('asan')], env=self.short())
+                        self.tool('asan')], env=self.quick_end)
 
     def precision(self):
         """dtypes and casts of random graphs in every mode, against a second model, sanitized"""
         return counted([PYTHON, 'tests/precision/random_graphs.py', '--n', '2000', '--tailor',
-                        self.tool('asan')], env=self.short())
+                        self.tool('asan')], env=self.quick_end)
 
     def ranges(self):
         """the policy of ranges against what the evaluator computes"""
@@ -246,7 +244,7 @@ class Tests:
     def cli(self):
         """command lines: exit codes and exact output, sanitized"""
         return counted([PYTHON, 'tests/cli/run.py', '--tailor', self.tool('asan'), 'tests/cli'],
-                       env=self.short())
+                       env=self.quick_end)
 
     def limits(self):
         """limits of memory, which count what sanitizers take: not sanitized"""
@@ -365,7 +363,7 @@ class Tests:
     def reader(self):
         """odd but valid models, and what is not valid, sanitized"""
         return counted([PYTHON, 'tests/reader/run.py', '--tailor', self.tool('asan'),
-                        *ort_options()], env=self.short())
+                        *ort_options()], env=self.quick_end)
 
     def air_round_trip(self):
         """models as AIR files: read and written again with the same bytes, and run with the numbers
@@ -387,7 +385,7 @@ class Tests:
         """GE's text dumps: those of models read as their AIR files (every 29th), wrong ones refused
         with the line, sanitized"""
         return counted([PYTHON, 'tests/air/text.py', '--tailor', self.tool('asan'),
-                        '--every', '29'], env=self.short())
+                        '--every', '29'], env=self.quick_end)
 
     def air_raised(self):
         """models as AIR files, those as ONNX again: ONNX Runtime gives the same (every 12th)"""
@@ -426,7 +424,7 @@ class Tests:
     def conformance(self, which):
         return counted([PYTHON, 'tests/conformance/run.py', '--tailor', self.tool('gcc'),
                         '--sanitized', self.tool('asan'), '--set', which, *ort_options()],
-                       env=self.short())
+                       env=self.quick_end)
 
     def official(self):
         """the official ONNX node tests"""
@@ -438,7 +436,7 @@ class Tests:
 
     def evaluation(self, which, *more):
         return counted([PYTHON, 'tests/conformance/evaluate.py', '--tailor', self.tool('asan'),
-                        '--set', which, *more], env=self.short())
+                        '--set', which, *more], env=self.quick_end)
 
     def evaluate(self):
         """official models against their reference outputs, sanitized"""
@@ -524,7 +522,8 @@ class Tests:
     def fuzz(self):
         """libFuzzer targets and saved crashers"""
         return counted([PYTHON, 'tests/fuzz/run.py', '--build', os.path.join(self.build, 'asan'),
-                        '--seconds', str(self.args.fuzz_seconds)])
+                        '--seconds', str(self.args.fuzz_seconds),
+                        *(['--ledger'] if self.args.fuzz_seconds > 60 else [])])
 
 
 for row in kinds.SCRIPTS:

@@ -2,7 +2,9 @@
 /* Is a fusion pass on, and in what order do passes run. */
 #include "ir/options/fusion_config.h"
 
+#include <endian.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ir/options/fusion_row.h"
 
@@ -133,9 +135,19 @@ int tl_fusion_priority(const tl_fusion_config *config, tl_sv pass, tl_fusion_kin
   return priority != TL_NO_PRIORITY ? priority : raise_down(configured);
 }
 
+/* The first eight bytes as a number that orders as they do. */
+static uint64_t prefix_of(tl_sv name) {
+  uint64_t prefix = 0;
+  if (name.n)
+    memcpy(&prefix, name.p, name.n < sizeof prefix ? name.n : sizeof prefix);
+  return be64toh(prefix);
+}
+
 static int by_name(const void *a, const void *b) {
   const tl_fusion_order *x = a;
   const tl_fusion_order *y = b;
+  if (x->prefix != y->prefix)
+    return x->prefix < y->prefix ? -1 : 1;
   int order = tl_sv_compare(x->pass, y->pass);
   return order ? order : x->position < y->position ? -1 : x->position > y->position;
 }
@@ -179,6 +191,7 @@ void tl_fusion_sort(const tl_fusion_config *config, tl_fusion_kind kind, tl_fusi
     custom_configured |= p->custom && user != TL_NO_PRIORITY;
     p->priority = user != TL_NO_PRIORITY ? user : raise_down(p->configured);
     p->position = i;
+    p->prefix = prefix_of(p->pass);
   }
   qsort(passes, n, sizeof *passes, by_name);
   number_unconfigured(passes, n);

@@ -75,6 +75,7 @@ typedef struct tl_fusion_order {
   int configured;    /* of the built-in configuration (3000..5999), or TL_NO_PRIORITY */
   int priority;      /* result: what it is sorted by; TL_NO_PRIORITY of custom ones put first */
   uint32_t position; /* result: its index before sorting */
+  uint64_t prefix;   /* of the sort: the first bytes of the name, which mostly decide */
 } tl_fusion_order;
 
 /* What the switch file says of a pass, Down raised behind the others; else `configured` likewise;

@@ -139,6 +139,13 @@ $ tailor run a.tir --memory-limit 1X
 $ tailor run a.tir --memory-limit 8
 ! a.tir: error: input 'k' does not fit into memory
 ? 2
+# A loop that does not end is an error, not a wait.
+$ printf 'graph @g(%%x: f32[1]) -> (%%y) {\n  const %%n: i64[] = 1000000000\n  const %%c: bool[] = true\n  %%y = Loop(%%n, %%c, %%x) {\n    body=graph @b(%%i: i64[], %%cin: bool[], %%s: f32[1]) -> (%%cout, %%t) {\n      %%cout = Identity(%%cin)\n      %%t = Neg(%%s)\n    }\n  }\n}\n' >loop.tir; tailor run loop.tir --max-trips=100
+! loop.tir: error: node Loop->y: bodies of the model have run 100 times, and the loop goes on
+!   hint: allow more with --max-trips, if it ends at all
+? 2
+$ sed 's/1000000000/100/' loop.tir >short.tir; tailor run short.tir --max-trips=100 | head -1
+> 1 of 1 inputs are random (seed 0)
 $ tailor run a.tir --emulate f8
 ! tailor: error: --emulate: 'f8' is not one of f16|bf16 [E10001]
 ? 1

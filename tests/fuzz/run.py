@@ -5,12 +5,17 @@
   run.py --seconds N --build DIR     replay crashers, then fuzz each target for N seconds
   run.py --replay KIND PROGRAM       feed seeds and crashers to a replay program
   run.py --seeds DIR                 write the seeds as files and leave
+  run.py --total                     what all rows of ledger.tsv add up to
 
+With --ledger each target appends a row to ledger.tsv: date, target, seed of the fuzzer, seconds of
+CPU time, inputs and finds. Commit it: the search adds up over the sessions.
 DIR is configured as tests/sanitized.py says unless it already is. Seeds are texts
 under seeds/: protobuf text for ONNX, encoded by protoc. New inputs are kept in DIR/corpus-*; a new
 crasher lands in tests/fuzz/crashers/: fix it and commit the file, it is a test from then on."""
 import argparse
 import concurrent.futures
+import csv
+import datetime
 import os
 import re
 import subprocess
@@ -31,6 +36,8 @@ PROTOS = {'onnx': ('frontend/onnx', 'onnx.proto', 'tl_onnx.ModelProto'),
 # Longest input in bytes, seconds for one input, megabytes: what the readers must stay within.
 LIMITS = ['-max_len=16384', '-timeout=120', '-rss_limit_mb=2048', '-malloc_limit_mb=1024']
 ENV = dict(os.environ, **sanitized.ENV)
+LEDGER = os.path.join(HERE, 'ledger.tsv')
+COLUMNS = ('date', 'target', 'seed', 'cpu_seconds', 'inputs', 'finds')
 
 
 def write_seeds(kind, folder):
@@ -77,7 +84,44 @@ def configured(build):
     return ''
 
 
-def fuzz_one(build, kind, seconds):
+def timed(argv):
+    """Output, exit code and CPU time of a program."""
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors='replace', env=ENV) as p:
+        text = p.stdout.read()
+        _, status, usage = os.wait4(p.pid, 0)
+        p.returncode = os.waitstatus_to_exitcode(status)
+    return text, p.returncode, usage.ru_utime + usage.ru_stime
+
+
+def enter(kind, text, cpu, finds):
+    """Appends what one target did to the ledger."""
+    new = not os.path.exists(LEDGER)
+    seed = re.search(r'^INFO: Seed: (\d+)', text, re.M)
+    tried = re.search(r'stat::number_of_executed_units:\s*(\d+)', text)
+    with open(LEDGER, 'a', encoding='ascii', newline='') as f:
+        rows = csv.writer(f, delimiter='\t', lineterminator='\n')
+        if new:
+            rows.writerow(COLUMNS)
+        rows.writerow((datetime.date.today().isoformat(), kind, seed.group(1) if seed else '-',
+                       round(cpu), tried.group(1) if tried else 0, finds))
+
+
+def total():
+    """Prints the sums of the ledger by target and in all."""
+    sums = {}
+    with open(LEDGER, encoding='ascii', newline='') as f:
+        for row in csv.DictReader(f, delimiter='\t'):
+            for name in (row['target'], 'all'):
+                old = sums.setdefault(name, [0, 0, 0])
+                for i, column in enumerate(COLUMNS[3:]):
+                    old[i] += int(row[column])
+    for name, (seconds, inputs, finds) in sorted(sums.items()):
+        print(f'{name}: {seconds / 3600:.2f} hours of CPU time, {inputs} inputs, {finds} finds')
+    return 0
+
+
+def fuzz_one(build, kind, seconds, ledger):
     """Runs one target: (passed, failed) and prints why it failed."""
     program = os.path.join(build, 'tests', 'fuzz', 'fuzz-' + kind)
     corpus = os.path.join(build, 'corpus-' + kind)
@@ -95,14 +139,15 @@ def fuzz_one(build, kind, seconds):
     words = os.path.join(HERE, kind + '.dict')
     argv = [program, *LIMITS, f'-max_total_time={seconds}', f'-artifact_prefix={found}/',
             f'-dict={words}', '-print_final_stats=1', corpus, seeds]
-    p = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                       errors='replace', env=ENV, check=False)
-    if p.returncode:
-        print(f'FAIL  {kind}:\n{p.stdout[-6000:]}')
-    tried = re.search(r'stat::number_of_executed_units:\s*(\d+)', p.stdout)
+    text, code, cpu = timed(argv)
+    if code:
+        print(f'FAIL  {kind}:\n{text[-6000:]}')
+    if ledger:
+        enter(kind, text, cpu, int(code != 0))
+    tried = re.search(r'stat::number_of_executed_units:\s*(\d+)', text)
     print(f'{kind}: {tried.group(1) if tried else 0} inputs in {seconds} s, '
-          f'corpus {len(os.listdir(corpus))}, exit code {p.returncode}', flush=True)
-    return passed + (p.returncode == 0), failed + (p.returncode != 0)
+          f'corpus {len(os.listdir(corpus))}, exit code {code}', flush=True)
+    return passed + (code == 0), failed + (code != 0)
 
 
 def main():
@@ -111,7 +156,11 @@ def main():
     ap.add_argument('--build', default='build-fuzz', help='build folder')
     ap.add_argument('--replay', nargs=2, metavar=('KIND', 'PROGRAM'))
     ap.add_argument('--seeds', metavar='DIR')
+    ap.add_argument('--ledger', action='store_true', help='append to ledger.tsv')
+    ap.add_argument('--total', action='store_true', help='sums of ledger.tsv')
     args = ap.parse_args()
+    if args.total:
+        return total()
     if args.replay:
         return replay(*args.replay)
     if args.seeds:
@@ -125,7 +174,8 @@ def main():
         return 1
     # Targets share cores, so that the time of a run stays in bounds as readers are added.
     with concurrent.futures.ThreadPoolExecutor(5 * (os.cpu_count() or 1)) as pool:
-        counts = list(pool.map(lambda kind: fuzz_one(build, kind, args.seconds), KINDS))
+        counts = list(pool.map(
+            lambda kind: fuzz_one(build, kind, args.seconds, args.ledger), KINDS))
     passed, failed = (sum(n) for n in zip(*counts))
     print(f'{passed} passed, {failed} failed, 0 skipped')
     return 1 if failed else 0

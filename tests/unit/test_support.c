@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "ir/op.h"
 #include "support/arena.h"
 #include "support/file.h"
+#include "support/hash.h"
 #include "support/map.h"
 #include "support/sha256.h"
 #include "support/slab.h"
@@ -27,7 +29,8 @@ static void arena_rewinds_to_mark(void) {
 }
 
 static void symbols_are_equal_by_bytes(void) {
-  static const char *const seeds[] = {"axis", "perm"};
+  const tl_seed seeds[] = {{"axis", 4, (uint32_t)tl_hash_bytes("axis", 4, 0)},
+                           {"perm", 4, (uint32_t)tl_hash_bytes("perm", 4, 0)}};
   tl_arena a;
   tl_arena_init(&a, 0);
   tl_symtab t;
@@ -48,6 +51,15 @@ static void symbols_are_equal_by_bytes(void) {
   CU_ASSERT_TRUE(tl_sv_is(tl_symbol_sv(&t, tl_symbol_find(&t, TL_SV("v4999"))), "v4999"));
   tl_symtab_release(&t);
   tl_arena_release(&a);
+}
+
+/* The generator of the op table computes lengths and hashes; a wrong one hides its symbol. */
+static void seeds_have_their_hashes(void) {
+  for (uint32_t i = 0; i < tl_n_seeds; i++) {
+    tl_sv s = tl_sv_from(tl_seeds[i].text);
+    CU_ASSERT_EQUAL(tl_seeds[i].n, s.n);
+    CU_ASSERT_EQUAL(tl_seeds[i].hash, (uint32_t)tl_hash_bytes(s.p, s.n, 0));
+  }
 }
 
 static void slab_runs_are_contiguous(void) {
@@ -209,6 +221,7 @@ static void committed_output_is_whole(void) {
 
 static const unit_test tests[] = {{"arena rewinds to mark", arena_rewinds_to_mark},
                                   {"symbols are equal by bytes", symbols_are_equal_by_bytes},
+                                  {"seeds have their hashes", seeds_have_their_hashes},
                                   {"slab runs are contiguous", slab_runs_are_contiguous},
                                   {"map finds what was set", map_finds_what_was_set},
                                   {"numbers parse whole or not", numbers_parse_whole_or_not},

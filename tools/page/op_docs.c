@@ -22,7 +22,7 @@ static void put_defaults(writer *w, const tl_op *op) {
     tl_buf_clear(&text);
     tl_op_add_default(&text, &op->attrs[i]);
     if (text.n)
-      tl_member_sv(w, tl_seed_strings[op->attrs[i].value.name - 1], tl_buf_view(&text));
+      tl_member_sv(w, tl_seeds[op->attrs[i].value.name - 1].text, tl_buf_view(&text));
   }
   tl_put_end(w);
   tl_buf_release(&text);

@@ -20,14 +20,15 @@ static tl_status read_limit(tl_cli *cli, uint64_t *limit) {
 }
 
 tl_status tl_evaluation_init(tl_evaluation *e, tl_cli *cli) {
-  uint64_t threads, seed, limit;
+  uint64_t threads, seed, limit, trips;
   *e = (tl_evaluation){.cli = cli};
   tl_host_heap_init(&e->heap, 0);
   TL_TRY(read_limit(cli, &limit));
   e->heap.limit = limit;
   if (!tl_parse_u64(tl_sv_from(tl_cli_get(cli, TL_OPTION_THREADS)), &threads) ||
-      !tl_parse_u64(tl_sv_from(tl_cli_get(cli, TL_OPTION_SEED)), &seed))
-    return TL_INTERNAL; /* the option table bounds both */
+      !tl_parse_u64(tl_sv_from(tl_cli_get(cli, TL_OPTION_SEED)), &seed) ||
+      !tl_parse_u64(tl_sv_from(tl_cli_get(cli, TL_OPTION_MAX_TRIPS)), &trips))
+    return TL_INTERNAL; /* the option table bounds all */
   e->store = tl_module_create(&cli->diag, "-", 0);
   e->pool = tl_pool_create((unsigned)threads);
   if (!e->store || !e->pool)
@@ -35,7 +36,8 @@ tl_status tl_evaluation_init(tl_evaluation *e, tl_cli *cli) {
   e->options = (tl_eval_options){.exact = tl_cli_has(cli, TL_OPTION_EXACT),
                                  .pool = e->pool,
                                  .cancel = cli->signal,
-                                 .seed = seed};
+                                 .seed = seed,
+                                 .max_trips = trips};
   if (tl_cli_has(cli, TL_OPTION_EMULATE))
     e->options.emulate = tl_dtype_from_name(tl_sv_from(tl_cli_get(cli, TL_OPTION_EMULATE)));
   return TL_OK;

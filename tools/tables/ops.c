@@ -69,7 +69,7 @@ void tl_op_add_default(tl_buf *out, const tl_op_attr *a) {
   if (a->value.kind == TL_ATTR_FLOAT)
     tl_buf_add_f32(out, a->value.u.f);
   if (a->value.kind == TL_ATTR_STRING && a->value.u.s)
-    tl_buf_printf(out, "\"%s\"", tl_seed_strings[a->value.u.s - 1]);
+    tl_buf_printf(out, "\"%s\"", tl_seeds[a->value.u.s - 1].text);
 }
 
 /* Adds the attributes of an op with their kinds and defaults. */
@@ -77,7 +77,7 @@ static void add_attrs(tl_buf *out, const tl_op *op) {
   for (uint8_t i = 0; i < op->n_attrs; i++) {
     const tl_op_attr *a = &op->attrs[i];
     /* Names in the table are symbols of the seed strings: symbol n is seed n - 1. */
-    tl_buf_printf(out, "  attr     %s: %s%s", tl_seed_strings[a->value.name - 1],
+    tl_buf_printf(out, "  attr     %s: %s%s", tl_seeds[a->value.name - 1].text,
                   a->flag ? "flag" : tl_attr_kind_name((tl_attr_kind)a->value.kind),
                   a->required ? " (required)" : "");
     tl_buf value;

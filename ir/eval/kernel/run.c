@@ -26,6 +26,7 @@ struct tl_eval_run {
   tl_value_id *first_dead; /* by node id: values whose last use is this node */
   tl_node_id *current;     /* by graph id, while the plan is made: the node being visited there */
   uint32_t depth;
+  uint64_t trips; /* how often bodies ran */
 };
 
 const tl_eval_row *tl_eval_row_of(const tl_eval_row *kernels, tl_op_id op) {
@@ -401,6 +402,17 @@ static tl_status run_nodes(tl_eval_run *run, const tl_graph *g, tl_host **output
   return TL_OK;
 }
 
+static tl_status count_trip(tl_eval *ctx) {
+  tl_eval_run *run = ctx->run;
+  uint64_t most = run->o->max_trips ? run->o->max_trips : TL_EVAL_TRIPS;
+  if (run->trips++ < most)
+    return TL_OK;
+  return tl_fail(ctx->m->diag, TL_LIMIT, tl_node_where(ctx->m, ctx->node),
+                 "bodies of the model have run %llu times, and the loop goes on\vallow more with "
+                 "--max-trips, if it ends at all",
+                 (unsigned long long)most);
+}
+
 tl_status tl_eval_body(tl_eval *ctx, tl_graph_id body, tl_host *const *inputs, uint32_t n_inputs,
                        tl_host **outputs, uint32_t n_outputs) {
   tl_eval_run *run = ctx->run;
@@ -411,6 +423,7 @@ tl_status tl_eval_body(tl_eval *ctx, tl_graph_id body, tl_host *const *inputs, u
   if (run->depth >= MAX_BODY_DEPTH)
     return tl_fail(ctx->m->diag, TL_LIMIT, tl_node_where(ctx->m, ctx->node),
                    "bodies are nested more than %d deep", MAX_BODY_DEPTH);
+  TL_TRY(count_trip(ctx));
   for (uint32_t i = 0; i < n_inputs; i++) {
     tl_host_release(run->slots[g->inputs.at[i]]);
     run->slots[g->inputs.at[i]] = tl_host_retain(inputs[i]);

@@ -25,6 +25,10 @@ typedef tl_status (*tl_eval_replace)(void *user, const tl_module *m, tl_value_id
  * kernel runs. */
 typedef bool (*tl_eval_known)(void *user, const tl_module *m, tl_node_id n, tl_host **results);
 
+/* How often the bodies of a run may run in all, unless options say otherwise: seconds of work. A
+ * loop whose condition never becomes false ends with an error. */
+#define TL_EVAL_TRIPS UINT64_C(10000000)
+
 typedef struct tl_eval_options {
   bool exact;
   tl_dtype emulate; /* F16 or BF16: every f32 and f64 value is rounded to that type when it is
@@ -32,6 +36,7 @@ typedef struct tl_eval_options {
   tl_pool *pool;    /* NULL: one thread */
   const volatile int *cancel; /* non-zero stops the run with TL_IO; NULL: never */
   uint64_t seed;              /* of random ops without a seed of their own */
+  uint64_t max_trips;         /* bodies (of loops, mostly) run at most as often; 0: TL_EVAL_TRIPS */
   tl_eval_watch watch;        /* NULL: nobody */
   tl_eval_replace replace;    /* of results of nodes, with watch_user; NULL: none is replaced */
   tl_eval_known known; /* results that need not be computed, with watch_user; NULL: all are */
