@@ -14,7 +14,7 @@ extern "C" {
 
 /* ---- passes ---------------------------------------------------------------------------------- */
 
-/* A pass. Strings are copied; later versions may add members at the end. */
+/* A pass. Strings are copied. Begin with = {0}, so that members of later versions are zero. */
 typedef struct tl_pass_def {
   const char *name;    /* lower case, digits and dashes; not that of another pass */
   const char *summary; /* NULL: none */
@@ -46,8 +46,8 @@ TL_API int tl_rules_register(tl_context *c, const char *name, const char *text, 
 typedef struct tl_shape_call tl_shape_call;     /* one call of a shape function */
 typedef struct tl_compute_call tl_compute_call; /* one call of a kernel */
 
-/* An op that the op table does not list. Strings are copied; later versions may add members at the
- * end. */
+/* An op that the op table does not list. Strings are copied. Begin with = {0}, so that members of
+ * later versions are zero. */
 typedef struct tl_op_def {
   const char *domain; /* NULL or "": ONNX's own */
   const char *name;   /* of the op */

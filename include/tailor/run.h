@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* How to run. All zero for the defaults; later versions may add members at the end. */
+/* How to run. All zero for the defaults. */
 typedef struct tl_run_settings {
   uint64_t seed;      /* of random inputs and random ops */
   uint32_t threads;   /* 0: one for each processor; results do not depend on it */
