@@ -5,7 +5,8 @@ PREFIX ?= /usr/local
 MODEL  ?=
 FUZZ_SECONDS ?= 600
 
-.PHONY: all demo check test install bench fuzz oom random update format clean dist sbom
+.PHONY: all demo check test install bench fuzz oom random update format clean dist sbom deb static \
+	check-deb check-aarch64
 
 all:
 	@sh scripts/install-deps build
@@ -74,6 +75,27 @@ update: all
 # The sources of the last commit as a tarball, the same bytes each time; the libraries that are linked.
 dist:
 	@sh scripts/dist
+
+# Debian packages of the last commit, checked by lintian; and installed in a system of their own, in
+# which the sessions of the READMEs are run (as root, by debootstrap).
+deb:
+	@sh scripts/install-deps deb
+	@sh scripts/deb
+
+check-deb:
+	@sh scripts/install-deps deb
+	@/usr/bin/python3 tests/packages/chroot.py
+
+# The command as one file without shared libraries.
+static:
+	@sh scripts/install-deps build
+	@sh scripts/static
+
+# The program for aarch64, run by qemu: units, golden files, 200 conversions with the bytes of this
+# machine. Takes half an hour.
+check-aarch64: all
+	@sh scripts/install-deps aarch64
+	@/usr/bin/python3 tests/packages/aarch64.py --tailor $(BUILD)/tools/tailor --build build-aarch64
 
 sbom: all
 	@mkdir -p dist
