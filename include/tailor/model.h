@@ -23,7 +23,7 @@ TL_API int tl_model_load(tl_context *c, const char *path, tl_model **out);
 TL_API int tl_model_load_bytes(tl_context *c, const char *name, const void *bytes, size_t n,
                                tl_model **out);
 
-/* Files that the caller provides. Later versions may add members at the end. */
+/* Files that the caller provides. Begin with = {0}, so that members of later versions are zero. */
 typedef struct tl_source {
   /* Gives the bytes of a file: of the model, or of external data as the model names it. They must
    * stay as they are until give_back. Not 0: there is no such file. */
