@@ -100,6 +100,7 @@ typedef struct tl_pipeline_options {
   tl_remark_fn remark;
   void *remark_user;
   bool explain;               /* remarks include near misses of rules */
+  uint32_t explain_most;      /* nodes where each pass looks for near misses at most; 0: all */
   bool explain_elsewhere;     /* near misses of rules for ONNX Runtime too, whatever the target */
   const tl_rule_watch *rules; /* told what rules do; NULL: nobody */
   const struct tl_rule_question *question; /* answered by runs of rules; `explain` must be true;

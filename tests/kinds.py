@@ -46,7 +46,7 @@ SCRIPTS = {
         'each node of AIR says which nodes of the model it comes from, and explain finds '
         'it'),
     'pages': ('tests/cli/pages.py', 'gcc',
-        'the page of an explanation, also in a browser'),
+        'pages of explain and verify against what they say as JSON'),
     'parts': ('tests/extract/parts.py', 'gcc',
         'parts of models, ONNX and AIR, compute what the models compute there (every '
         '10th)'),

@@ -90,9 +90,10 @@ struct tl_pass {
   const struct tl_rule_question *question; /* passes/engine/question.h; NULL: nobody asks */
   struct tl_engine_state *engine; /* state of the rule engine; released by the runner of passes, see
                                    * passes/engine/ruleset.h */
-  bool off_chip;  /* no chip will run the result: an op that no chip can run is no error */
-  bool explain;   /* remarks on near misses are wanted; costs a sweep over all rules */
-  bool elsewhere; /* near misses of rules for ONNX Runtime too, whatever the target */
+  bool off_chip;         /* no chip will run the result: an op that no chip can run is no error */
+  bool explain;          /* remarks on near misses are wanted; costs a sweep over all rules */
+  uint32_t explain_most; /* nodes of each sweep at most; 0: all of them */
+  bool elsewhere;        /* near misses of rules for ONNX Runtime too, whatever the target */
   /* Runs the rest of the pipeline, up to the pass that orders the training step, on a fork of the
    * module, silently. `steps` receives what that pass finds. A failure is no error of the module.
    * NULL: no such pass follows. */

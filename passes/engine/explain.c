@@ -161,11 +161,15 @@ static void explain_node(explainer *e, const tl_rule_index *index, tl_node_id n)
 
 static void explain_all(explainer *e, const tl_rule_index *index) {
   tl_module *m = e->trial.r->m;
+  uint32_t most = e->trial.r->pass->explain_most, seen = 0;
   for (uint32_t i = 0; i < m->graphs.n; i++) {
     if (m->graphs.at[i]->erased)
       continue;
-    TL_FOR_NODES(m, m->graphs.at[i], n)
+    TL_FOR_NODES(m, m->graphs.at[i], n) {
+      if (most && seen++ == most)
+        return;
       explain_node(e, index, n);
+    }
   }
 }
 

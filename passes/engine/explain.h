@@ -34,7 +34,8 @@ bool tl_rule_misses(tl_rule_trial *t, const tl_rule *rule, tl_node_id n, tl_miss
  * size of its pattern. */
 bool tl_rule_is_nearer(const tl_rule *a, const tl_miss *x, const tl_rule *b, const tl_miss *y);
 /* Sends a remark, for each node and public pass, about the rule that comes nearest to matching with
- * its root there, if it is near. TL_NO_MEMORY, reported. O(rules * nodes). */
+ * its root there, if it is near; for the first nodes alone where the pass has a bound.
+ * TL_NO_MEMORY, reported. O(rules * nodes). */
 tl_status tl_rule_explain(const tl_rewriter *r, const tl_merge_facts *facts) TL_NODISCARD;
 
 #endif

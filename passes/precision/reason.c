@@ -44,3 +44,35 @@ void tl_precision_add_reason(const tl_module *m, const tl_precision *d, tl_preci
   else if (s->match == TL_MATCH_REDUCED && s->rule != TL_BY_WHITE && s->rule != TL_BY_INCLUDED)
     tl_buf_add_z(out, "; the op takes no wider one");
 }
+
+/* Returns the port of an operand or result; a variadic port covers all indices from its first. */
+static const tl_precision_port *port_of(const tl_precision_form *f, bool output, uint32_t index) {
+  const tl_precision_port *ports = output ? f->outputs : f->inputs;
+  uint32_t n = output ? f->n_outputs : f->n_inputs;
+  for (uint32_t i = 0; i < n; i++)
+    if (ports[i].first == index || (ports[i].many && ports[i].first < index))
+      return &ports[i];
+  return NULL;
+}
+
+const char *tl_precision_port_name(const tl_module *m, const tl_precision *d, tl_use_place at) {
+  const tl_precision_form *f = d->nodes[at.node].form;
+  const tl_precision_port *p = f ? port_of(f, at.output, at.index) : NULL;
+  const tl_op *row = tl_op_row(tl_node_get(m, at.node)->op);
+  const tl_op_port *port = !row        ? NULL
+                           : at.output ? tl_op_result_port(row, at.index)
+                                       : tl_op_operand_port(row, at.index);
+  return p ? p->name : port ? port->name : "";
+}
+
+void tl_precision_add_signature(const tl_precision_choice *c, tl_buf *out) {
+  const tl_precision_form *f = c->form;
+  for (uint32_t i = 0; i < f->n_inputs + f->n_outputs; i++) {
+    const tl_precision_port *p = i < f->n_inputs ? &f->inputs[i] : &f->outputs[i - f->n_inputs];
+    tl_buf_printf(out, "%s%s",
+                  i == 0             ? ""
+                  : i == f->n_inputs ? " > "
+                                     : ", ",
+                  dtype_name(p->columns[c->column]));
+  }
+}

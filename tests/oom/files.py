@@ -37,6 +37,7 @@ COMMANDS = [
     '--schedule-report=report.json',
     'opt model.tir -o out.onnx -o new.tir --depfile=out.d',
     f'explain model.tir --page=out.html {memory.MIXED}',
+    f'view model.tir -o out.html {memory.MIXED}',
     f'explain model.tir --suggest-mixlist=mix.out {memory.MIXED}',
     'extract small.tir --from t --to y -o out.air -o out.onnx --data folder',
     'run small.tir --output folder --record-ranges=ranges.out --dump-tensors=dump',

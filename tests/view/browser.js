@@ -388,10 +388,83 @@ async function written(pages) {
   check('written: dtypes', /f16/.test(await text(p, '.legend')));
   await accessible(p, 'written');
   await pages.close(p, 'written');
-  const q = await pages.open('options');
-  check('options: differences are coloured', await pixels(q, 'changedbg') +
-    await pixels(q, 'addedbg') > 100);
-  await pages.close(q, 'options');
+}
+
+// Of two models, what overlays, reasons and lives are about is chosen.
+async function subjects(pages) {
+  const p = await pages.open('options');
+  check('options: differences are coloured', await pixels(p, 'changedbg') +
+    await pixels(p, 'addedbg') > 100);
+  await p.click('#tab-overlay');
+  await p.selectOption('[data-overlay]', 'dtype');
+  await p.waitForSelector('.trow');
+  check('options: the second model has f16', /f16/.test(await text(p, '.legend')));
+  await p.click('.trow');
+  await pages.settle(p);
+  check('options: its table selects', (await state(p)).selection.length === 1 &&
+    await p.$('.trow[aria-selected="true"]'));
+  await p.click('[data-subject="0"]');
+  await p.waitForFunction(() => !/f16/.test(document.querySelector('.legend').textContent));
+  check('options: the first one has none', /f32/.test(await text(p, '.legend')));
+  await p.click('[data-subject="1"]');
+  await p.keyboard.press('w');
+  await p.click('[data-why="cast"]');
+  check('options: casts of the second one', /f32 → f16/.test(await text(p, '[data-reason]')));
+  await p.click('[data-reason]');
+  await pages.settle(p);
+  check('options: a reason selects its node', (await state(p)).selection.length === 1);
+  await p.click('#tab-details');
+  await p.keyboard.press('f');
+  await p.waitForSelector('[data-life]');
+  check('options: the life of its node', /changed|made here|replaced/.test(
+    await text(p, '[data-life]')));
+  await accessible(p, 'options');
+  await pages.close(p, 'options');
+}
+
+// What explain --page has besides.
+async function explained(pages) {
+  const p = await pages.open('explained');
+  await p.waitForFunction(() => /lowered/.test(document.querySelector('.panel').textContent));
+  check('explain: numbers of the model', /Done2Near misses0.*mixed_float16: 2 of 2/.test(
+    await text(p, '.panel')), await text(p, '.panel'));
+  await p.keyboard.press('w');
+  await p.click('[data-why="cast"]');
+  check('explain: casts and what they do', /constant.*casts|casts,.*constants are cast/.test(
+    await text(p, '[data-precision]')) && /for /.test(await text(p, '[data-reason]')));
+  await p.fill('[data-whyfilter]', 'no such thing');
+  check('explain: reasons are searched', await p.$('[data-reason]') === null);
+  await p.fill('[data-whyfilter]', '');
+  await p.click('[data-reason]');
+  await pages.settle(p);
+  await p.click('#tab-details');
+  await p.waitForSelector('[data-dtypes]');
+  check('explain: dtypes of a node with reasons', /x.*f32 → f16.*/.test(
+    await text(p, '[data-dtypes]')), await text(p, '[data-dtypes]'));
+  check('explain: names are text', await p.evaluate(() => window.executed === undefined));
+  await accessible(p, 'explain');
+  await pages.close(p, 'explain');
+}
+
+// What verify --layers --page opens with.
+async function layers(pages) {
+  const p = await pages.open('layers');
+  await p.waitForSelector('.trow');
+  check('layers: the wrong node is first', /Tanh|%?e/.test(await text(p, '.trow')) &&
+    /#1/.test(await text(p, '.trow')), await text(p, '.trow'));
+  check('layers: with its heat', await p.$eval('.trow .heat .adds', (e) => e.clientWidth > 30));
+  check('layers: what was compared', /differ/.test(await text(p, '[data-errors]')) &&
+    /y.*differs/.test(await text(p, '[data-output]')));
+  await p.click('[data-sort="node"]');
+  await p.click('.trow');
+  await pages.settle(p);
+  check('layers: a row selects its node', (await state(p)).names[0].startsWith('MatMul'),
+    (await state(p)).names);
+  await p.click('button[aria-label="Language: 中文"]');
+  await pages.settle(p);
+  check('layers: in Chinese', /个张量/.test(await text(p, '[data-errors]')));
+  await accessible(p, 'layers');
+  await pages.close(p, 'layers');
 }
 
 async function served(pages) {
@@ -445,7 +518,8 @@ async function main() {
   const pages = new Pages(process.argv[2], process.argv[3]);
   await pages.start();
   const all = [opening, groups, moving, searching, walking, passes, following, overlays, looks,
-    narrow, links, details, hostile, others, written, served, tasks.run, times];
+    narrow, links, details, hostile, others, written, served, subjects, explained, layers,
+    tasks.run, times];
   const only = process.argv.slice(5);
   for (const part of all) {
     if (only.length && !only.includes(part.name)) continue;

@@ -370,12 +370,14 @@ def check_errors(b):
             ([model, '-o', '-', '--open'], 1, 'needs a page in a file'),
             ([model, '-', '-o', page], 3, 'read twice'),
             ([model, '-o', page, '--against=--bogus'], 1, 'bogus'),
+            ([model, '-o', page, '--against=--precision-mode-v2=no'], 1, "'no' is not one of"),
             ([model, '-o', model], 1, 'is the name of a model'),
             ([bare, '-o', bare], 1, 'would be overwritten'),
             ([model, '-o', b.path('no/such/folder.html')], 4, 'folder.html')):
         p = b.run('view', *words)
         check(f'{words}: {p.returncode} {p.stderr}', p.returncode == code and part in p.stderr)
         check(f'{words} leaves no file', not os.path.exists(page))
+        check(f'{words}: one error: {p.stderr}', p.stderr.count('error: ') == 1)
     with open(model, encoding='utf-8') as f:
         check('the model is what it was', f.read() == GELU)
 

@@ -54,6 +54,19 @@ MODEL = '''graph @g(%x: f32[2,8], %w: f32[8,8]) -> (%y) {
 MODE = '--precision-mode-v2=mixed_float16'
 
 
+def explained(tailor, folder, model):
+    """Pages of explain and of verify, which compares with a model in which one op is another."""
+    other = os.path.join(folder, 'other.tir')
+    with open(other, 'w', encoding='utf-8') as f:
+        f.write(MODEL.replace('%e = Erf(', '%e = Tanh('))
+    guard.run([tailor, 'explain', model, MODE, '-q', '--page=' +
+               os.path.join(folder, 'explained.html')], check=True)
+    p = guard.run([tailor, 'verify', model, other, '--layers', '--page=' +
+                   os.path.join(folder, 'layers.html')], capture_output=True)
+    if p.returncode != 5:
+        sys.exit(p.stderr)
+
+
 def written(tailor, folder):
     """Pages that the command writes: of one model, and of what an option changes."""
     model = os.path.join(folder, 'model.tir')
@@ -62,6 +75,7 @@ def written(tailor, folder):
     for name, options in (('written', [MODE]), ('options', ['--against=' + MODE])):
         guard.run([tailor, 'view', model, '-q', *options, '-o',
                    os.path.join(folder, name + '.html')], check=True)
+    explained(tailor, folder, model)
     return model
 
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Implements tailor explain for rules: what fusions or expansions did to a model, and near
  * misses. */
-#include "tools/explain/explain.h"
-
 #include <stdlib.h>
 
 #include "passes/ub/chain.h"
@@ -301,7 +299,7 @@ static tl_status run_npu(explanation *x, tl_module *m, const tl_pipeline_options
 
 /* Runs the pipeline with a remark for every event, and sorts the events. Expansions happen up to
  * SELECT, canonical fusions in all stages; kernels need the NPU form after canonical form. */
-static tl_status run(explanation *x, tl_pipeline_report *report) {
+static tl_status run(explanation *x) {
   tl_cli *cli = x->cli;
   tl_module *m;
   TL_TRY(tl_session_load(&cli->session, cli->word, &m));
@@ -314,7 +312,7 @@ static tl_status run(explanation *x, tl_pipeline_report *report) {
   p.remark_user = x;
   p.explain = true;
   p.explain_elsewhere = x->pass != NULL;
-  tl_status status = tl_session_run(&cli->session, m, &p, report);
+  tl_status status = tl_session_run(&cli->session, m, &p, NULL);
   if (status == TL_OK && npu)
     status = run_npu(x, m, &p);
   tl_module_destroy(m);
@@ -328,16 +326,6 @@ static tl_status run(explanation *x, tl_pipeline_report *report) {
 static void release(explanation *x) {
   event_vec_release(&x->events);
   tl_arena_release(&x->arena);
-}
-
-tl_status tl_explain_rules_json(tl_cli *cli, bool expand, tl_pipeline_report *report, tl_buf *out) {
-  explanation x = {.cli = cli, .expand = expand};
-  tl_arena_init(&x.arena, 0);
-  tl_status status = run(&x, report);
-  if (status == TL_OK)
-    add_json(&x, out);
-  release(&x);
-  return status;
 }
 
 /* True if nothing but a node is asked for: what became of it comes first. The JSON form has it only
@@ -395,7 +383,7 @@ tl_status tl_command_explain(tl_cli *cli) {
   x.node = tl_cli_has(cli, TL_OPTION_EXPLAIN_NODE) ? tl_cli_get(cli, TL_OPTION_EXPLAIN_NODE) : NULL;
   TL_TRY(check_pass(&x));
   tl_arena_init(&x.arena, 0);
-  tl_status status = run(&x, NULL);
+  tl_status status = run(&x);
   if (status == TL_OK)
     status = print(&x);
   release(&x);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a page for the browser that shows what became of a model (tailor explain --page). Its
- * data are the JSON forms of the explanations. */
+/* Writes the page of tailor view that shows what became of a model (tailor explain --page). */
 #ifndef TL_TOOLS_EXPLAIN_PAGE_H
 #define TL_TOOLS_EXPLAIN_PAGE_H
 

@@ -5,37 +5,12 @@
 #include <math.h>
 
 #include "ir/ops_gen.h"
-#include "ir/tensor_count.h"
-#include "support/map.h"
+#include "passes/precision/effect.h"
 #include "passes/precision/reason.h"
 #include "support/json_writer.h"
 #include "tools/explain/decision.h"
 #include "tools/explain/life.h"
 #include "tools/explain/origins.h"
-
-/* A value that at least one operand wants in another dtype than it has. */
-typedef struct wanted_cast {
-  tl_value_id value;
-  tl_dtype dtype;
-  tl_node_id consumer; /* the first one */
-  uint32_t n_consumers;
-} wanted_cast;
-
-TL_VEC(cast_vec, wanted_cast);
-
-/* Counts over the whole model. */
-typedef struct summary {
-  uint32_t nodes;   /* that have a floating-point tensor */
-  uint32_t lowered; /* with a tensor that became narrower */
-  uint32_t casts;   /* before any went again */
-  uint32_t cancelled;
-  uint32_t constants; /* cast where they are */
-  uint64_t clamped;
-  uint64_t flushed;
-  uint64_t subnormal;
-  int64_t weights_saved; /* bytes of constants */
-  int64_t values_saved;  /* bytes of results of known size */
-} summary;
 
 /* State of one explanation: the parts of the output are collected while nodes are visited. */
 typedef struct view {
@@ -51,9 +26,8 @@ typedef struct view {
   tl_json_writer node_writer;
   tl_json_writer cast_writer;
   tl_json_writer cancelled_writer;
-  cast_vec wanted;
-  tl_map wanted_index;
-  summary sum;
+  tl_precision_effect sum;
+  uint32_t cancelled_casts;
   bool no_memory;
 } view;
 
@@ -62,40 +36,6 @@ static const char *dtype_name(unsigned d) { return tl_dtype_get((tl_dtype)d)->na
 static tl_sv label(const view *x, tl_node_id n) { return tl_node_where(x->m, n).node; }
 
 /* ---- one node -------------------------------------------------------------------------------- */
-
-/* Returns the port of an operand or result; a variadic port covers all indices from its first. */
-static const tl_precision_port *port_of(const tl_precision_form *f, bool output, uint32_t index) {
-  const tl_precision_port *ports = output ? f->outputs : f->inputs;
-  uint32_t n = output ? f->n_outputs : f->n_inputs;
-  for (uint32_t i = 0; i < n; i++)
-    if (ports[i].first == index || (ports[i].many && ports[i].first < index))
-      return &ports[i];
-  return NULL;
-}
-
-/* Returns the name of a port of the NPU type, else of the op, else "". */
-static const char *port_name(const view *x, tl_node_id n, bool output, uint32_t index) {
-  const tl_precision_form *f = x->d->nodes[n].form;
-  const tl_precision_port *p = f ? port_of(f, output, index) : NULL;
-  const tl_op *row = tl_op_row(tl_node_get(x->m, n)->op);
-  const tl_op_port *port = !row     ? NULL
-                           : output ? tl_op_result_port(row, index)
-                                    : tl_op_operand_port(row, index);
-  return p ? p->name : port ? port->name : "";
-}
-
-/* Adds the chosen column of dtypes: inputs, " > ", outputs. */
-static void add_signature(tl_buf *out, const tl_precision_choice *c) {
-  const tl_precision_form *f = c->form;
-  for (uint32_t i = 0; i < f->n_inputs + f->n_outputs; i++) {
-    const tl_precision_port *p = i < f->n_inputs ? &f->inputs[i] : &f->outputs[i - f->n_inputs];
-    tl_buf_printf(out, "%s%s",
-                  i == 0             ? ""
-                  : i == f->n_inputs ? " > "
-                                     : ", ",
-                  dtype_name(p->columns[c->column]));
-  }
-}
 
 /* Adds why a slot has its dtype. */
 static void add_reason(const view *x, tl_buf *out, const tl_precision_slot *s, bool output,
@@ -163,7 +103,7 @@ static void add_slot(view *x, tl_node_id n, bool output, uint32_t index) {
   const tl_precision_slot *s = output ? &x->d->values[v] : &x->d->uses[node->operands + index];
   if (!v || s->original == TL_DTYPE_NONE)
     return;
-  const char *port = port_name(x, n, output, index);
+  const char *port = tl_precision_port_name(x->m, x->d, (tl_use_place){n, output, index});
   if (!x->json) {
     add_slot_text(x, s, port, output, x->d->nodes[n].why);
     return;
@@ -185,7 +125,7 @@ static void add_head_text(view *x, tl_node_id n) {
                   tl_op_colour_name((tl_op_colour)c->colour));
   if (c->form && c->column >= 0) {
     tl_buf_printf(out, ", signature %d of %u, ", (int)c->column + 1, c->form->n_columns);
-    add_signature(out, c);
+    tl_precision_add_signature(c, out);
   }
   tl_buf_add_char(out, '\n');
 }
@@ -205,26 +145,13 @@ static void add_head_json(view *x, tl_node_id n) {
   if (c->form && c->column >= 0) {
     tl_buf text;
     tl_buf_init(&text);
-    add_signature(&text, c);
+    tl_precision_add_signature(c, &text);
     tl_member_u64(w, "column", (uint64_t)c->column);
     tl_member_sv(w, "signature", tl_buf_view(&text));
     tl_buf_release(&text);
   }
   tl_put_key(w, "tensors");
   tl_put_array(w);
-}
-
-static bool is_float(unsigned d) { return tl_dtype_is_float((tl_dtype)d); }
-
-static bool has_float(const view *x, tl_node_id n) {
-  const tl_node *node = tl_node_get(x->m, n);
-  for (uint32_t i = 0; i < node->n_operands; i++)
-    if (is_float(x->d->uses[node->operands + i].original))
-      return true;
-  for (uint32_t i = 0; i < node->n_results; i++)
-    if (is_float(x->d->values[node->results + i].original))
-      return true;
-  return false;
 }
 
 /* Returns true if --node and --type select the node. Without both, nodes without floats are left
@@ -234,7 +161,7 @@ static bool is_wanted(const view *x, tl_node_id n) {
   if (x->node && !tl_sv_is(label(x, n), x->node) && !tl_comes_from(x->m, n, tl_sv_from(x->node)))
     return false;
   if (!x->node && !x->type)
-    return has_float(x, n);
+    return tl_precision_has_float(x->m, x->d, n);
   return !x->type || tl_sv_is(tl_op_name(x->m, tl_node_get(x->m, n)->op), x->type) ||
          (f && tl_sv_is(f->type, x->type));
 }
@@ -258,79 +185,8 @@ static void add_node(view *x, tl_node_id n) {
 
 /* ---- what it amounts to ---------------------------------------------------------------------- */
 
-/* Returns true if a float became a float of fewer bits. */
-static bool is_narrower(const tl_precision_slot *s) {
-  return is_float(s->original) && is_float(s->chosen) &&
-         tl_dtype_get((tl_dtype)s->chosen)->bits < tl_dtype_get((tl_dtype)s->original)->bits;
-}
-
-/* Counts a node with floats, and whether one of its tensors became narrower. */
-static void count_node(view *x, tl_node_id n) {
-  const tl_node *node = tl_node_get(x->m, n);
-  bool lowered = false;
-  for (uint32_t i = 0; i < node->n_operands; i++)
-    lowered = lowered || is_narrower(&x->d->uses[node->operands + i]);
-  for (uint32_t i = 0; i < node->n_results; i++)
-    lowered = lowered || is_narrower(&x->d->values[node->results + i]);
-  x->sum.nodes += has_float(x, n);
-  x->sum.lowered += lowered;
-}
-
-/* Returns the bytes of a value in a dtype, 0 if its size is unknown or absurd. */
-static int64_t bytes_of(const tl_module *m, tl_value_id v, unsigned dtype) {
-  uint64_t elements;
-  uint64_t bytes;
-  if (!tl_type_elements(m, tl_value_type(m, v), &elements) ||
-      !tl_dtype_bytes((tl_dtype)dtype, elements, &bytes) || bytes > INT64_MAX)
-    return 0;
-  return (int64_t)bytes;
-}
-
-/* Records that operand i wants its value in another dtype. One cast serves all operands that want
- * the same dtype. */
-static void note_wanted(view *x, tl_node_id n, uint32_t i) {
-  tl_value_id v = tl_operand(x->m, n, i);
-  uint8_t want = x->d->uses[tl_node_get(x->m, n)->operands + i].chosen;
-  uint32_t at;
-  if (!v || want == TL_DTYPE_NONE || want == x->d->values[v].chosen)
-    return;
-  if (tl_map_find(&x->wanted_index, tl_map_pair(v, want), &at)) {
-    x->wanted.at[at].n_consumers++;
-    return;
-  }
-  wanted_cast c = {v, (tl_dtype)want, n, 1};
-  if (!tl_map_set(&x->wanted_index, tl_map_pair(v, want), x->wanted.n) ||
-      !cast_vec_push(&x->wanted, c))
-    x->no_memory = true;
-}
-
-static bool is_constant(const view *x, tl_value_id v) {
-  return tl_value_get(x->m, v)->kind == TL_VALUE_CONSTANT;
-}
-
-/* Returns true if an operand still takes the constant in its own dtype, so that both copies
- * stay. */
-static bool is_kept_too(const view *x, tl_value_id v) {
-  for (tl_use_id u = tl_value_get(x->m, v)->first_use; u; u = tl_use_get(x->m, u)->next)
-    if (x->d->uses[u].chosen == x->d->values[v].chosen || x->d->uses[u].chosen == TL_DTYPE_NONE)
-      return true;
-  return false;
-}
-
-/* Counts what casting a constant does to its numbers and to the size of the model. */
-static void count_constant(view *x, const wanted_cast *c, tl_float_counts *counts) {
-  const tl_tensor *t = tl_tensor_get(x->m, tl_value_get(x->m, c->value)->tensor);
-  x->sum.constants++;
-  x->sum.weights_saved -= bytes_of(x->m, c->value, c->dtype);
-  if (!tl_tensor_count(t, c->dtype, counts))
-    *counts = (tl_float_counts){0};
-  x->sum.clamped += counts->over + counts->infinite;
-  x->sum.flushed += counts->flushed;
-  x->sum.subnormal += counts->subnormal;
-}
-
 /* Adds one line about a cast. k: counts of a constant's numbers; NULL for a cast at run time. */
-static void add_cast_text(view *x, const wanted_cast *c, const tl_float_counts *k) {
+static void add_cast_text(view *x, const tl_wanted_cast *c, const tl_float_counts *k) {
   tl_buf *out = &x->casts;
   tl_buf_printf(out, "  %s `%.*s` %s -> %s for `%.*s`", k ? "constant" : "cast    ",
                 TL_SV_ARG(tl_value_name(x->m, c->value)), dtype_name(x->d->values[c->value].chosen),
@@ -347,7 +203,7 @@ static void add_cast_text(view *x, const wanted_cast *c, const tl_float_counts *
 }
 
 /* Adds a cast as an object. k: as in add_cast_text. */
-static void add_cast_json(view *x, const wanted_cast *c, const tl_float_counts *k) {
+static void add_cast_json(view *x, const tl_wanted_cast *c, const tl_float_counts *k) {
   tl_json_writer *w = &x->cast_writer;
   tl_json_line(w, 2);
   tl_put_object(w);
@@ -365,49 +221,15 @@ static void add_cast_json(view *x, const wanted_cast *c, const tl_float_counts *
   tl_put_end(w);
 }
 
-/* Counts and lists the wanted casts. A constant that nobody takes as it is gives its bytes back,
- * once, whatever the number of its casts; `seen` holds the constants that were counted. */
+/* Lists the wanted casts. */
 static void look_at_casts(view *x) {
-  tl_map seen = {0};
-  for (uint32_t i = 0; i < x->wanted.n; i++) {
-    const wanted_cast *c = &x->wanted.at[i];
-    bool constant = is_constant(x, c->value);
-    tl_float_counts counts = {0};
-    if (constant) {
-      count_constant(x, c, &counts);
-      if (!tl_map_find(&seen, c->value, NULL) && !is_kept_too(x, c->value))
-        x->sum.weights_saved += bytes_of(x->m, c->value, x->d->values[c->value].chosen);
-      if (!tl_map_set(&seen, c->value, 1))
-        x->no_memory = true;
-    } else {
-      x->sum.casts++;
-    }
+  for (uint32_t i = 0; i < x->sum.wanted.n; i++) {
+    const tl_wanted_cast *c = &x->sum.wanted.at[i];
     if (x->json)
-      add_cast_json(x, c, constant ? &counts : NULL);
+      add_cast_json(x, c, c->constant ? &c->counts : NULL);
     else
-      add_cast_text(x, c, constant ? &counts : NULL);
+      add_cast_text(x, c, c->constant ? &c->counts : NULL);
   }
-  tl_map_release(&seen);
-}
-
-/* Visits all nodes of a graph, and the operands of its return. */
-static void look_at_graph(view *x, const tl_graph *g) {
-  TL_FOR_NODES(x->m, g, n) {
-    const tl_node *node = tl_node_get(x->m, n);
-    count_node(x, n);
-    for (uint32_t i = 0; i < node->n_operands; i++)
-      note_wanted(x, n, i);
-    for (uint32_t i = 0; i < node->n_results; i++) {
-      const tl_precision_slot *s = &x->d->values[node->results + i];
-      if (s->chosen != s->original)
-        x->sum.values_saved += bytes_of(x->m, node->results + i, s->original) -
-                               bytes_of(x->m, node->results + i, s->chosen);
-    }
-    if (is_wanted(x, n))
-      add_node(x, n);
-  }
-  for (uint32_t i = 0; i < tl_node_get(x->m, g->ret)->n_operands; i++)
-    note_wanted(x, g->ret, i);
 }
 
 /* Visits all graphs while the decision is alive. */
@@ -417,7 +239,10 @@ static void look(void *user, tl_module *m, const tl_precision *d) {
   x->d = d;
   for (uint32_t i = 0; i < m->graphs.n; i++)
     if (!m->graphs.at[i]->erased)
-      look_at_graph(x, m->graphs.at[i]);
+      TL_FOR_NODES(m, m->graphs.at[i], n)
+        if (is_wanted(x, n))
+          add_node(x, n);
+  x->no_memory = !tl_precision_effect_find(m, d, UINT64_MAX, &x->sum) || x->no_memory;
   look_at_casts(x);
 }
 
@@ -427,7 +252,7 @@ static void hear(void *user, const tl_remark *r) {
   tl_json_writer *w = &x->cancelled_writer;
   if (strcmp(r->pass, "cast-motion") != 0 || !r->applied)
     return;
-  x->sum.cancelled++;
+  x->cancelled_casts++;
   if (!x->json) {
     tl_buf_printf(&x->cancelled, "  gone     `%.*s`: %s\n", TL_SV_ARG(r->node), r->message);
     return;
@@ -448,7 +273,7 @@ static const char *mode_of(const view *x) {
 
 /* Adds the explanation for people. Casts are left out if only some nodes are asked for. */
 static void add_text(view *x, tl_buf *out) {
-  const summary *s = &x->sum;
+  const tl_precision_effect *s = &x->sum;
   bool only_casts = tl_cli_has(x->cli, TL_OPTION_EXPLAIN_CASTS);
   tl_buf_printf(out, "dtypes: %s, on %s\n", mode_of(x),
                 tl_options_chip(&x->cli->settings.options)->name);
@@ -461,7 +286,7 @@ static void add_text(view *x, tl_buf *out) {
     tl_buf_add_sv(out, tl_buf_view(&x->cancelled));
   }
   tl_buf_printf(out, "%u of %u nodes with floats are lowered; %u casts, %u rewrites of casts\n",
-                s->lowered, s->nodes, s->casts, s->cancelled);
+                s->lowered, s->nodes, s->casts, x->cancelled_casts);
   tl_buf_printf(out,
                 "%u constants are cast: %llu numbers out of range, %llu become 0, %llu subnormal\n",
                 s->constants, (unsigned long long)s->clamped, (unsigned long long)s->flushed,
@@ -480,7 +305,7 @@ static void add_list(tl_json_writer *w, const char *key, tl_json_writer *list) {
 
 /* Adds the explanation as JSON; its lists were collected while nodes were visited. */
 static void add_json(view *x, tl_buf *out) {
-  const summary *s = &x->sum;
+  const tl_precision_effect *s = &x->sum;
   tl_json_writer writer = tl_json_to(out), *w = &writer;
   tl_put_object(w);
   tl_member_u64(w, "version", 1);
@@ -493,7 +318,7 @@ static void add_json(view *x, tl_buf *out) {
   tl_put_key(w, "summary");
   tl_put_object(w);
   const tl_count_member counts[] = {{"nodes", s->nodes},         {"lowered", s->lowered},
-                                    {"casts", s->casts},         {"motions", s->cancelled},
+                                    {"casts", s->casts},         {"motions", x->cancelled_casts},
                                     {"constants", s->constants}, {"out_of_range", s->clamped},
                                     {"become_zero", s->flushed}, {"subnormal", s->subnormal}};
   tl_member_counts(w, counts, sizeof counts / sizeof *counts);
@@ -508,8 +333,7 @@ static void release(view *x) {
   tl_buf_release(&x->nodes);
   tl_buf_release(&x->casts);
   tl_buf_release(&x->cancelled);
-  cast_vec_release(&x->wanted);
-  tl_map_release(&x->wanted_index);
+  tl_precision_effect_release(&x->sum);
 }
 
 static tl_status run(view *x) {
@@ -551,8 +375,6 @@ static tl_status explain(tl_cli *cli, bool json, tl_buf *out) {
   release(&x);
   return status;
 }
-
-tl_status tl_explain_precision_json(tl_cli *cli, tl_buf *out) { return explain(cli, true, out); }
 
 tl_status tl_explain_precision(tl_cli *cli) {
   tl_buf out;

@@ -10,7 +10,5 @@
 bool tl_cli_asks_precision(const tl_cli *cli);
 /* Runs the pipeline over the model and prints the explanation. Settings must be resolved. */
 tl_status tl_explain_precision(tl_cli *cli) TL_NODISCARD;
-/* Adds the same explanation as JSON to out. */
-tl_status tl_explain_precision_json(tl_cli *cli, tl_buf *out) TL_NODISCARD;
 
 #endif

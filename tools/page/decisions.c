@@ -93,6 +93,8 @@ static void put_decision(const tl_view_record *r, writer *w, const tl_view_decis
   tl_put_key(w, "text");
   tl_put_i64(w, tl_map_find(&r->rules, d->rule, &place) ? (int64_t)place : -1);
   tl_member_bool(w, "effect", !d->code);
+  if (d->expand)
+    tl_member_u64(w, "expanded", d->n_made);
   tl_member_u64(w, "node", d->node);
   tl_put_key(w, "nodes");
   tl_put_array(w);

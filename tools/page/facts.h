@@ -5,6 +5,7 @@
 #ifndef TL_TOOLS_PAGE_FACTS_H
 #define TL_TOOLS_PAGE_FACTS_H
 
+#include "passes/precision/decision.h"
 #include "support/json_writer.h"
 #include "tools/page/model.h"
 
@@ -15,12 +16,17 @@ void tl_view_rules(tl_view_model *v);
 void tl_view_decisions(tl_view_model *v);
 /* reasons.c: keeps why tensors get their dtypes and casts; a hook of passes. TL_NO_MEMORY. */
 tl_status tl_view_reasons_pass(tl_view_model *v, const tl_pass_event *e) TL_NODISCARD;
+/* precision.c: keeps what was decided about dtypes, while the decision is there. */
+void tl_view_precision_keep(tl_view_model *v, const tl_precision *d);
+/* Adds chunk precision; nothing where no dtype was decided about. */
+void tl_view_precision(tl_view_model *v);
 /* figures.c: adds overlays of the last state: dtype, casts, weights, macs, traffic, kernels,
  * fusion, streams. */
 void tl_view_figures(tl_view_model *v);
 /* op_docs.c: adds chunk ops, about the ops that occur in any state. */
 void tl_view_ops(tl_view_model *v);
-/* errors.c: adds overlay-error of the file of --errors. TL_IO, TL_INVALID_ARGUMENT, reported. */
+/* errors.c: adds errors and overlay-error of what verify found. TL_IO, TL_INVALID_ARGUMENT,
+ * reported. */
 tl_status tl_view_errors(tl_view_model *v) TL_NODISCARD;
 /* timeline.c: adds chunk timeline of a training step; nothing for other models. */
 void tl_view_timeline(tl_view_model *v);

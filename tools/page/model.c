@@ -6,8 +6,9 @@
 #include "tools/cli/rules.h"
 #include "tools/page/facts.h"
 
-/* Near misses take a sweep of all rules over all nodes: in larger models they are left out. */
-enum { MOST_EXPLAINED = 1 << 15 };
+/* Near misses take a sweep of all rules over all nodes: in larger models, whose layers repeat, over
+ * so many of them. */
+enum { MOST_EXPLAINED = 1 << 15, FEW_EXPLAINED = 1 << 13 };
 
 /* A signal ends the passes; so does lack of memory. */
 static tl_status on_pass(void *user, tl_module *m, const tl_pass_event *e) {
@@ -42,8 +43,9 @@ static tl_status run(tl_view_model *v) {
   p.hook_user = v;
   p.remark = tl_view_record_remark;
   p.remark_user = &v->record;
-  v->explains = tl_module_count_nodes(v->m) <= MOST_EXPLAINED;
-  p.explain = v->explains;
+  v->swept = tl_module_count_nodes(v->m) <= MOST_EXPLAINED ? 0 : FEW_EXPLAINED;
+  p.explain = true;
+  p.explain_most = v->swept;
   p.fusions = NULL;
   p.log = &v->record.log;
   p.steps = &v->steps;
@@ -66,6 +68,7 @@ static tl_status add_facts(tl_view_model *v) {
   tl_view_rules(v);
   tl_view_decisions(v);
   tl_view_figures(v);
+  tl_view_precision(v);
   tl_view_ops(v);
   tl_view_timeline(v);
   return tl_view_errors(v);
@@ -76,9 +79,9 @@ static tl_status make(tl_view_model *v) {
   tl_progress_say(&cli->progress, tl_cli_has(cli, TL_OPTION_QUIET), "reading %s", v->path);
   TL_TRY(tl_session_load(&cli->session, v->path, &v->m));
   if (!cli->rules && cli->settings.options.n_rule_files)
-    TL_TRY(tl_cli_load_rules(cli));        /* for their places */
-  bool is_end = v->m->form == TL_FORM_NPU; /* AIR files are at their end already */
-  v->npu = is_end;
+    TL_TRY(tl_cli_load_rules(cli)); /* for their places */
+  v->npu = v->m->form == TL_FORM_NPU;
+  bool is_end = v->npu || v->request->bare; /* AIR files are at their end already */
   TL_TRY(is_end ? tl_view_record_begin(&v->record, v->m) : run(v));
   TL_TRY(tl_view_record_begin(&v->record, v->m)); /* of a model over which no pass ran */
   if (v->ended)
@@ -96,8 +99,14 @@ static tl_status make(tl_view_model *v) {
   return v->chunks->failed || v->strings.failed || v->record.no_memory ? TL_NO_MEMORY : TL_OK;
 }
 
-tl_status tl_view_model_make(tl_view_model *v, tl_cli *cli, const char *path, tl_chunks *chunks) {
-  *v = (tl_view_model){.cli = cli, .path = path, .chunks = chunks, .stage = TL_STAGE_AIR};
+tl_status tl_view_model_make(tl_view_model *v, const tl_view_request *request, tl_chunks *chunks) {
+  tl_cli *cli = request->cli;
+  *v = (tl_view_model){.cli = cli,
+                       .path = request->path,
+                       .request = request,
+                       .chunks = chunks,
+                       .stage = TL_STAGE_AIR};
+  tl_buf_init(&v->precision);
   tl_step_record_init(&v->steps);
   tl_view_strings_init(&v->strings);
   tl_view_record_init(&v->record, chunks, &v->strings);
@@ -105,7 +114,8 @@ tl_status tl_view_model_make(tl_view_model *v, tl_cli *cli, const char *path, tl
   if (strcmp(emit, "onnx") == 0 || strcmp(emit, "tir") == 0)
     v->stage = tl_pipeline_canonical(&cli->settings.options);
   tl_status status = make(v);
-  return status == TL_NO_MEMORY ? tl_fail_memory(&cli->diag, TL_AT_FILE(path)) : status;
+  v->request = NULL;
+  return status == TL_NO_MEMORY ? tl_fail_memory(&cli->diag, TL_AT_FILE(v->path)) : status;
 }
 
 void tl_view_model_release(tl_view_model *v) {
@@ -114,6 +124,7 @@ void tl_view_model_release(tl_view_model *v) {
   tl_step_record_release(&v->steps);
   tl_u32_vec_release(&v->dtype_why);
   tl_u32_vec_release(&v->use_why);
+  tl_buf_release(&v->precision);
   tl_module_destroy(v->m);
   v->m = NULL;
 }
@@ -151,7 +162,7 @@ void tl_view_model_index(const tl_view_model *v, tl_json_writer *w) {
   tl_member_z(w, "form", v->npu ? "npu" : "canonical");
   if (v->ended)
     tl_member_z(w, "ended", v->ended);
-  tl_member_bool(w, "near_misses", v->explains);
+  tl_member_u64(w, "swept", v->swept);
   tl_json_line(w, 0);
   tl_put_key(w, "passes");
   tl_put_array(w);

@@ -50,8 +50,10 @@ static tl_status decide(tl_view_model *v) {
   tl_mute(&muted, v->m, NULL, NULL);
   tl_status status = tl_precision_decide(v->m, &own.options, &arena, &d);
   tl_unmute(&muted);
-  if (status == TL_OK)
+  if (status == TL_OK) {
     keep_all(v, &d);
+    tl_view_precision_keep(v, &d);
+  }
   tl_arena_release(&arena);
   return status == TL_NO_MEMORY ? status : TL_OK;
 }

@@ -372,6 +372,7 @@ void tl_view_record_release(tl_view_record *r) {
   tl_view_said_vec_release(&r->said);
   tl_view_decision_vec_release(&r->decisions);
   tl_u32_vec_release(&r->decision_nodes);
+  tl_u32_vec_release(&r->motions);
   tl_u32_vec_release(&r->by_name);
   tl_u32_vec_release(&r->by_result);
   tl_u32_vec_release(&r->why);

@@ -44,6 +44,8 @@ typedef struct tl_view_decision {
   uint32_t wanted;
   uint64_t saved;
   uint32_t scope;
+  uint32_t n_made;
+  bool expand; /* by a rule that spells an op out */
 } tl_view_decision;
 
 TL_VEC(tl_view_decision_vec, tl_view_decision);
@@ -89,6 +91,7 @@ typedef struct tl_view_record {
   tl_u32_vec by_name;        /* by text: the node of that name */
   tl_u32_vec by_result;      /* by text: the node without a name whose first result is called so */
   tl_node_id named_to;       /* nodes below are in these lists */
+  tl_u32_vec motions;        /* casts that moved or went: node or 0, its label, why (texts) */
   tl_u32_vec why;            /* by node: text of the rewrite that made it */
   tl_map rules;              /* text of a rule's name -> 1 + its place in the list */
   tl_u32_vec rule_list;      /* texts, in the order of their first */

@@ -79,7 +79,9 @@ static void keep_decision(tl_view_record *r, const tl_remark *remark) {
       .n_nodes = f->n_nodes,
       .wanted = f->wanted,
       .saved = f->saved,
-      .scope = (uint32_t)f->scope};
+      .scope = (uint32_t)f->scope,
+      .n_made = f->n_made,
+      .expand = f->expand};
   for (uint32_t i = 0; i < f->n_nodes; i++)
     if (!tl_u32_vec_push(&r->decision_nodes, tl_view_find_node(r, f->nodes[i])))
       r->no_memory = true;
@@ -105,9 +107,18 @@ static void keep_said(tl_view_record *r, const tl_remark *remark) {
     r->no_memory = true;
 }
 
-/* Near misses of clean-up rules, and those that another pass repeats, are noise. */
+/* Clean-up rules, what another pass repeats, and ops that need not be spelled out are noise. */
 static bool is_noise(const tl_fusion_remark *f) {
-  return f->cleanup || f->repeats || (f->code && strcmp(f->code, "NPU_FORM") == 0);
+  return f->expand ? f->code != NULL : f->cleanup || f->repeats;
+}
+
+/* Keeps a cast that moved or went. */
+static void keep_motion(tl_view_record *r, const tl_remark *remark) {
+  const uint32_t row[] = {tl_view_find_node(r, remark->node),
+                          tl_view_text(r->strings, remark->node),
+                          tl_view_text(r->strings, tl_sv_from(remark->message))};
+  for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+    r->no_memory = r->no_memory || !tl_u32_vec_push(&r->motions, row[i]);
 }
 
 void tl_view_record_remark(void *user, const tl_remark *remark) {
@@ -118,6 +129,8 @@ void tl_view_record_remark(void *user, const tl_remark *remark) {
     keep_decision(r, remark);
   if (remark->applied && r->log.marks.n)
     keep_said(r, remark);
+  if (remark->applied && strcmp(remark->pass, "cast-motion") == 0)
+    keep_motion(r, remark);
 }
 
 /* ---- rewrites -------------------------------------------------------------------------------- */

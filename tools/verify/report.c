@@ -5,7 +5,9 @@
 #include <math.h>
 
 #include "support/json_writer.h"
-#include "tools/page/page.h"
+#include "tools/cli/output.h"
+#include "tools/page/file.h"
+#include "tools/page/index.h"
 #include "tools/run/value_text.h"
 #include "tools/verify/layers.h"
 
@@ -339,23 +341,44 @@ static void add_json(tl_buf *out, const tl_verify_report *r, bool equal, uint32_
   tl_json_finish(w);
 }
 
-/* Writes the page: both models, and the report as JSON. */
+/* Makes the page of the model whose tensors were compared: of the second one as it is, or of the
+ * way of the first one to NPU form. */
+static tl_status make_page(tl_cli *cli, tl_view_model *model, tl_chunks *chunks, tl_sv report) {
+  bool second = cli->word2 != NULL;
+  const tl_view_request request = {.cli = cli,
+                                   .path = second ? cli->word2 : cli->word,
+                                   .errors = report,
+                                   .bare = !tl_cli_has(cli, TL_OPTION_NPU_FORM)};
+  const tl_view_about about = {.cli = cli,
+                               .what = "view",
+                               .overlay = "error",
+                               .against = second ? cli->word : NULL,
+                               .models = model,
+                               .n = 1};
+  tl_status status = tl_view_model_make(model, &request, chunks);
+  return status == TL_OK ? tl_view_add_index(&about, chunks) : status;
+}
+
+/* Writes the page, with the report as its overlay of errors. */
 static tl_status write_page(tl_cli *cli, const tl_verify_report *r, uint32_t most) {
-  tl_buf report, json;
+  const char *path = tl_cli_get(cli, TL_OPTION_PAGE);
+  tl_view_model model;
+  tl_chunks chunks = {0};
+  tl_buf report;
   tl_buf_init(&report);
-  tl_buf_init(&json);
-  tl_json_writer w = tl_json_to(&json);
   add_json(&report, r, !cli->differs, most);
-  tl_put_object(&w);
-  tl_member_z(&w, "model", cli->word);
-  tl_member_z(&w, "against", cli->word2 ? cli->word2 : "its NPU form");
-  tl_put_key(&w, "verify");
-  tl_put_made(&w, tl_sv_trim(tl_buf_view(&report)));
-  tl_json_finish(&w);
-  json.failed = json.failed || report.failed;
-  tl_status status = tl_page_write(cli, tl_cli_get(cli, TL_OPTION_PAGE), &json);
+  if (report.failed) {
+    tl_buf_release(&report);
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
+  }
+  tl_status status = make_page(cli, &model, &chunks, tl_buf_view(&report));
+  if (status == TL_OK)
+    status = tl_output_spares_inputs(cli, model.m, path);
+  if (status == TL_OK)
+    status = tl_view_write(cli, path, &chunks);
+  tl_view_model_release(&model);
+  tl_chunks_release(&chunks);
   tl_buf_release(&report);
-  tl_buf_release(&json);
   return status;
 }
 

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Implements tailor view: a model through its passes, as a page for the browser. */
-#include "support/json_writer.h"
 #include "tools/cli/output.h"
 #include "tools/cli/unused.h"
 #include "tools/page/file.h"
-#include "tools/page/model.h"
+#include "tools/page/index.h"
 #include "tools/view/compare.h"
 #include "tools/view/serve.h"
-
-enum { SCHEMA = 1 };
 
 /* One or two models, and the command line of the second. */
 typedef struct view {
@@ -18,58 +15,6 @@ typedef struct view {
   uint32_t n;
   tl_chunks chunks;
 } view;
-
-/* ---- the index ------------------------------------------------------------------------------- */
-
-/* Adds the arguments as they were given, but for the outputs: what matters is what was asked of the
- * model, and the page is the same wherever it is written. */
-static void put_options(tl_cli *cli, tl_json_writer *w) {
-  tl_put_key(w, "options");
-  tl_put_array(w);
-  for (int i = 0; i < cli->n_arguments; i++) {
-    const char *arg = cli->arguments[i];
-    if (strcmp(arg, "-o") == 0 || strcmp(arg, "--output") == 0)
-      i++;
-    else if (strncmp(arg, "-o", 2) != 0 && strncmp(arg, "--output=", 9) != 0 && arg[0] == '-' &&
-             strcmp(arg, "--open") != 0 && strncmp(arg, "--serve", 7) != 0)
-      tl_put_z(w, arg);
-  }
-  tl_put_end(w);
-}
-
-static void put_index(const view *v, tl_buf *out) {
-  const tl_chunks *chunks = &v->chunks;
-  tl_json_writer writer = tl_json_to(out), *w = &writer;
-  tl_buf key;
-  tl_buf_init(&key);
-  tl_print_version_key(&key);
-  tl_put_object(w);
-  tl_member_u64(w, "schema", SCHEMA);
-  tl_member_z(w, "tool", "tailor");
-  tl_member_sv(w, "key", tl_sv_trim(tl_buf_view(&key)));
-  tl_member_z(w, "what", v->n > 1 ? "compare" : "view");
-  tl_member_z(w, "language", "en");
-  tl_json_line(w, 0);
-  put_options(v->cli, w);
-  tl_json_line(w, 0);
-  tl_put_key(w, "models");
-  tl_put_array(w);
-  for (uint32_t i = 0; i < v->n; i++) {
-    tl_put_object(w);
-    tl_view_model_index(&v->models[i], w);
-    tl_put_end(w);
-  }
-  tl_put_end(w);
-  tl_json_line(w, 0);
-  tl_put_key(w, "chunks");
-  tl_put_array(w);
-  for (uint32_t i = 0; i < chunks->at.n; i++)
-    tl_put_z(w, chunks->at.at[i].name);
-  tl_put_end(w);
-  tl_put_end(w);
-  out->failed = out->failed || key.failed;
-  tl_buf_release(&key);
-}
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
@@ -154,19 +99,23 @@ static tl_status open_second(view *v) {
   return tl_settings_resolve(&v->second.settings, &v->second.diag);
 }
 
+static tl_status make_model(view *v, int i, tl_cli *cli, const char *path) {
+  return tl_view_model_make(&v->models[i], &(tl_view_request){.cli = cli, .path = path},
+                            &v->chunks);
+}
+
 static tl_status make_models(view *v) {
   tl_cli *cli = v->cli;
   tl_settings_for_toolkit(&cli->settings);
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
   v->n = 1;
-  TL_TRY(tl_view_model_make(&v->models[0], cli, cli->word, &v->chunks));
+  TL_TRY(make_model(v, 0, cli, cli->word));
   if (!cli->word2 && !tl_cli_has(cli, TL_OPTION_AGAINST))
     return TL_OK;
   TL_TRY(open_second(v));
   v->chunks.prefix = "b-";
   v->n = 2;
-  TL_TRY(tl_view_model_make(&v->models[1], &v->second, cli->word2 ? cli->word2 : cli->word,
-                            &v->chunks));
+  TL_TRY(make_model(v, 1, &v->second, cli->word2 ? cli->word2 : cli->word));
   return tl_view_compare(cli, v->models, &v->chunks);
 }
 
@@ -196,13 +145,12 @@ static tl_status serve(view *v, const tl_server *s) {
 }
 
 static tl_status show(view *v, const tl_server *s) {
-  tl_buf index;
-  tl_buf_init(&index);
-  put_index(v, &index);
-  tl_chunks_add(&v->chunks, "index", &index);
-  tl_buf_release(&index);
-  if (v->chunks.failed)
-    return tl_fail_memory(&v->cli->diag, TL_NOWHERE);
+  TL_TRY(tl_view_add_index(&(tl_view_about){.cli = v->cli,
+                                            .what = v->n > 1 ? "compare" : "view",
+                                            .overlay = v->models[0].has_errors ? "error" : NULL,
+                                            .models = v->models,
+                                            .n = v->n},
+                           &v->chunks));
   if (v->cli->outputs.n)
     TL_TRY(write_page(v));
   return s ? serve(v, s) : TL_OK;
@@ -229,6 +177,7 @@ tl_status tl_command_view(tl_cli *cli) {
     status = make_models(&v);
   if (status == TL_OK)
     status = show(&v, serves ? &server : NULL);
+  cli->diag.errors += v.second.diag.errors; /* what the second one said was said */
   tl_server_close(&server);
   release(&v);
   return status;

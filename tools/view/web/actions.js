@@ -153,6 +153,7 @@ const Actions = {
     LANGUAGE.now = language;
     document.documentElement.lang = language === 'zh' ? 'zh-CN' : 'en';
     remember('language', language);
+    this.reasonLists.clear();
     this.renderAll();
     if (this.graph) this.build({ view: { ...this.view } });
   },
@@ -209,9 +210,10 @@ const Actions = {
     state.pass = Math.max(-1, Math.min(saved.pass, this.lastPass()));
     for (const key of ['mode', 'step', 'query', 'tab', 'drawer']) state[key] = saved[key];
     if (!this.hasTwo()) state.mode = 'graph';
+    state.of = saved.of;
     if (saved.overlay && this.overlayNames().includes(saved.overlay)) {
       state.overlay = saved.overlay;
-      await this.setOverlayQuietly(saved.overlay);
+      await this.readOverlay(saved.overlay);
     }
     const { tree } = await this.union(), byHash = new Map();
     for (const id of tree.groups.keys()) byHash.set(hashText(id).toString(36), id);
@@ -221,22 +223,13 @@ const Actions = {
     }
     state.selection = saved.selection.map((w) => w.startsWith('g') ? byHash.get(w.slice(1)) :
       Number(w)).filter((w) => typeof w === 'string' || Number.isSafeInteger(w));
-    if (saved.follow !== null) {
-      state.follow = saved.follow;
-      this.followed = await followNode(this.model, saved.follow);
-    }
     this.fitted = Boolean(saved.view);
     this.renderAll();
     await this.build({ view: saved.view });
+    if (saved.follow !== null) await this.follow(saved.follow);
     state.reach = saved.reach;
     this.invalidate();
     this.update(['stage', 'side']);
-  },
-
-  async setOverlayQuietly(name) {
-    const chunk = await this.model.get('overlay-' + name);
-    if (chunk && !this.overlays.has(name))
-      this.overlays.set(name, new Overlay(name, chunk, this.model));
   },
 };
 

@@ -4,18 +4,20 @@
 
 const FIRST_VISIBLE = 17; // items of the first view
 const MOST_VISIBLE = 6000;
+const SECOND = 2 ** 31; // keys of nodes that only the second of two models has begin here
 
 class App {
   constructor(root, chunks) {
     this.root = root;
     this.chunks = chunks;
     this.state = { pass: -1, mode: 'graph', step: 0, selection: [], reach: null, overlay: null,
-      follow: null, query: '', tab: 'details', drawer: null, changedOnly: false };
+      follow: null, query: '', tab: 'details', drawer: null, changedOnly: false, of: 1 };
     this.view = new View();
     this.layout = new Layout();
     this.unions = new Map();
     this.searches = new Map();
     this.overlays = new Map();
+    this.reasonLists = new Map();
     this.expandedBy = new Map(); // tree kind -> expanded groups; one set for all passes
     this.looks = new Map();
     this.times = {};
@@ -52,6 +54,16 @@ class App {
 
   comparing() {
     return Boolean(this.other);
+  }
+
+  // The model that overlays, reasons and tables of dtypes are about: of two, the chosen one.
+  subject() {
+    return this.comparing() && this.state.of === 1 ? this.other : this.model;
+  }
+
+  // The key of a node of a model.
+  keyIn(model, id) {
+    return model === this.other && this.graph ? this.graph.b.keyOf(id) : id;
   }
 
   // Whether there is something before and after.
@@ -101,7 +113,7 @@ class App {
       if (text !== undefined) touched.add(uidA + model.shift);
     }
     for (let i = 0; i < other.shift; i++) this.matchEnd(i, keys);
-    const keyOf = (id) => keys.get(id) ?? model.idCount + id;
+    const keyOf = (id) => keys.get(id) ?? SECOND + id;
     b.keyOf = keyOf;
     return this.withTree(two ? new Union(a, b, keyOf, touched) : new Union(null, b, keyOf, null));
   }
@@ -277,12 +289,15 @@ class App {
 
   // Of a node that the present state does not have.
   absentName(key) {
-    const passing = this.model.passing.get(key);
-    if (passing) return shown(`${this.model.text(passing.op)} ` +
-      this.model.text(passing.name), 120);
-    const r = this.model.records.id.lastIndexOf(key);
-    return r < 0 ? `#${key}` : shown(this.model.text(this.model.records.op[r]) + ' ' +
-      this.model.nodeName(r), 120);
+    return key >= SECOND && this.other ? this.nameIn(this.other, key - SECOND) :
+      this.nameIn(this.model, key);
+  }
+
+  nameIn(model, id) {
+    const passing = model.passing.get(id), r = passing ? -1 : model.lastRecord(id);
+    if (passing) return shown(`${model.text(passing.op)} ${model.text(passing.name)}`, 120);
+    return r < 0 ? `#${id}` : `${shown(model.text(model.records.op[r]), 60)} ` +
+      shown(model.nodeName(r), 120);
   }
 
   // Expands what is around nodes, selects them and brings the first into sight.

@@ -103,16 +103,32 @@ const Choices = {
   // ---- follow -----------------------------------------------------------------------------------
 
   async follow(key) {
-    if (this.comparing()) return;
     this.state.follow = key;
-    this.followed = key === null ? null : await followNode(this.model, key);
+    this.followed = key === null ? null : await this.lifeOf(key);
+    if (this.followed === null) this.state.follow = null;
     this.update(['rail', 'side', 'bar']);
   },
 
+  // Of two models, in the chosen one where it has the node.
+  async lifeOf(key) {
+    if (!this.comparing()) return followNode(this.model, key);
+    const i = this.graph.indexOf.get(key), first = this.subject();
+    for (const model of [first, first === this.model ? this.other : this.model]) {
+      const id = i === undefined ? -1 : idIn(this.graph, i, model);
+      if (id >= 0) return followNode(model, id);
+    }
+    return null;
+  },
+
+  // Keys of what the followed node is after pass k.
+  followedKeys(k) {
+    const { model, rows } = this.followed, at = this.comparing() && k >= 0 ? rows.length - 1 : k;
+    return followedAt(this.followed, at).map((id) => this.keyIn(model, id));
+  },
+
   selectFollowed() {
-    const ids = followedAt(this.followed, this.state.pass);
-    const before = this.state.pass >= 0 ? followedAt(this.followed, this.state.pass - 1) : [];
-    this.state.selection = ids.length ? ids : before;
+    const { pass } = this.state, keys = this.followedKeys(pass);
+    this.state.selection = keys.length || pass < 0 ? keys : this.followedKeys(pass - 1);
   },
 
   async showFollowed() {
@@ -123,17 +139,25 @@ const Choices = {
   // ---- overlays ---------------------------------------------------------------------------------
 
   overlayNames() {
-    return [...this.chunks.names].filter((n) => n.startsWith('overlay-'))
-      .map((n) => n.slice(8)).sort();
+    const begin = this.subject().prefix + 'overlay-';
+    return [...this.chunks.names].filter((n) => n.startsWith(begin))
+      .map((n) => n.slice(begin.length)).sort();
+  },
+
+  // Reads an overlay of the subject, once; null where it has none of that name.
+  async readOverlay(name) {
+    const model = this.subject(), key = model.prefix + name;
+    if (!this.overlays.has(key)) {
+      const chunk = await model.get('overlay-' + name);
+      const errors = chunk && name === 'error' ? await model.get('errors') : null;
+      this.overlays.set(key, chunk ? new Overlay(name, chunk, model, errors) : null);
+    }
+    return this.overlays.get(key);
   },
 
   async setOverlay(name, options = {}) {
     this.state.overlay = name || null;
-    if (name && !this.overlays.has(name)) {
-      const chunk = await this.model.get('overlay-' + name);
-      if (chunk) this.overlays.set(name, new Overlay(name, chunk, this.model));
-      else this.state.overlay = null;
-    }
+    if (name && !await this.readOverlay(name)) this.state.overlay = null;
     if (name && !options.keepTab) this.state.tab = 'overlay';
     this.invalidate();
     const o = this.overlay();
@@ -147,13 +171,22 @@ const Choices = {
   },
 
   overlay() {
-    return this.state.overlay ? this.overlays.get(this.state.overlay) || null : null;
+    return this.state.overlay ?
+      this.overlays.get(this.subject().prefix + this.state.overlay) || null : null;
   },
 
-  // Why things are as they are: read once.
-  reasons() {
-    if (!this.reasonList) this.reasonList = readReasons(this.model);
-    return this.reasonList;
+  // Of two models, the one that overlays and reasons are about.
+  async setSubject(of) {
+    this.state.of = of;
+    this.side.reset();
+    if (this.state.overlay) await this.setOverlay(this.state.overlay, { keepTab: true });
+    else this.update(['stage', 'side']);
+  },
+
+  // Why things in a model are as they are: read once.
+  reasons(model) {
+    if (!this.reasonLists.has(model)) this.reasonLists.set(model, readReasons(model));
+    return this.reasonLists.get(model);
   },
 
   // Whether the present state lacks what an overlay speaks of.

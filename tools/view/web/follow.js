@@ -16,7 +16,7 @@ async function followNode(model, id) {
   for (let k = born + 1; k < count; k++) ids = forward(model, k, ids, rows);
   ids = new Set([id]);
   for (let k = born; k >= 0; k--) ids = backward(model, k, ids, rows, id);
-  return { id, born, rows, first: [...ids] };
+  return { model, id, born, rows, first: [...ids] };
 }
 
 function bornIn(model, id) {

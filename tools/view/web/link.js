@@ -30,6 +30,7 @@ class Link {
     put('o', state.overlay);
     put('f', state.follow);
     put('q', state.query);
+    put('of', state.of, 1);
     put('t', state.tab, 'details');
     put('d', state.drawer);
     put('l', LANGUAGE.now);
@@ -55,7 +56,7 @@ class Link {
       pass: whole('p', -1), mode: one('m', ['graph', 'overlay', 'side'], 'graph'),
       step: whole('r', 0), reach: one('reach', ['up', 'down', 'both', 'path', 'between'], null),
       selection: (p.get('s') || '').split('.').filter(Boolean), overlay: p.get('o'),
-      follow: whole('f', null), query: p.get('q') || '', tab: one('t', TABS, 'details'),
+      follow: whole('f', null), query: p.get('q') || '', of: whole('of', 1) ? 1 : 0, tab: one('t', TABS, 'details'),
       drawer: one('d', ['timeline'], null), language: one('l', ['en', 'zh'], null),
       theme: one('th', ['light', 'dark'], null),
       open: p.has('e') ? new Set(p.get('e').split('.')) : null,

@@ -21,7 +21,7 @@ const Looks = {
     const look = { scene, palette, side, statuses, step: Boolean(step),
       selected: this.selectedItems(), hits: this.state.query ? this.hitItems() : null,
       lit: null, hot: null, marks: null, hover: null,
-      paint: overlay ? overlayPaint(overlay, graph, graph.tree, palette, this.model) : null };
+      paint: overlay ? overlayPaint(overlay, graph, graph.tree, palette, overlay.model) : null };
     this.light(look);
     return look;
   },

@@ -36,10 +36,12 @@ async function main() {
   if (width) for (const port of [app.stage.left, app.stage.right]) port.resize();
   if (saved) await app.restoreState(saved);
   else await app.build({ fit: true });
+  if (!saved && app.index.overlay) await app.setOverlay(app.index.overlay);
   app.link.ready = true;
   requestAnimationFrame(() => {
     app.times.open = performance.now();
     root.dataset.ready = '1';
+    if (app.state.tab === 'details') app.side.update(); // with what need not be there at once
   });
   window.tailorView = app; // for tests and for the curious
 }

@@ -258,6 +258,15 @@ class Model {
     return this.text(this.values.name.at(value, k) || 0);
   }
 
+  // The last record of a node, -1 for none.
+  lastRecord(id) {
+    const { id: ids } = this.records;
+    if (!this.last) this.last = new Map();
+    for (let r = this.lastRead || 0; r < ids.length; r++) this.last.set(ids[r], r);
+    this.lastRead = ids.length;
+    return this.last.get(id) ?? -1;
+  }
+
   users(value, state) {
     if (value + 1 >= state.usersAt.length) return [];
     return [...new Set(state.users.subarray(state.usersAt[value], state.usersAt[value + 1]))];

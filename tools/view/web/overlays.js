@@ -2,8 +2,11 @@
 // Facts about nodes as colours: of one overlay at a time, for nodes and collapsed groups.
 
 class Overlay {
-  constructor(name, chunk, model) {
+  // errors: the table of all tensors behind the overlay of errors, or null.
+  constructor(name, chunk, model, errors) {
     this.name = name;
+    this.model = model;
+    this.errors = errors;
     this.title = chunk.title;
     this.unit = chunk.unit || '';
     this.isNumber = chunk.kind === 'number';
@@ -18,8 +21,26 @@ class Overlay {
     });
     if (this.isNumber) this.range();
     else this.classes();
+    this.rows = errors ? this.tensors(errors) : this.nodes();
     this.from = -Infinity;
     this.off = new Set(); // classes that are not shown
+  }
+
+  // Rows of the table: of each node, or of each tensor that was compared.
+  nodes() {
+    return [...this.value].map(([id, value], at) => ({ id, value, record: -1, at }));
+  }
+
+  tensors(e) {
+    const { model } = this, text = (key, i) => model.text(e[key][i]);
+    return e.node.map((uid, i) => {
+      const id = uid ? uid + model.shift : -1, tensor = { name: text('name', i),
+        reference: text('reference', i), op: text('op', i) };
+      for (const key of ['rank', 'adds', 'too_much', 'rel', 'max_abs', 'cosine', 'ulp', 'differs'])
+        tensor[key] = e[key][i];
+      return { id, at: i, record: -1, tensor,
+        value: this.value.get(id) ?? tensor.adds ?? Infinity };
+    });
   }
 
   // Of a collapsed group the sum says most, but for what is no amount.

@@ -77,14 +77,21 @@ class Rail {
     const { app } = this;
     return el('button.pass.first', { type: 'button', 'data-pass': k,
       'aria-current': String(app.state.pass === k), onclick: () => app.setPass(k) },
-    el('span.mark'), el('span.name', null, t('afterPasses')));
+    el('span.mark'), el('span.name', null, t('afterPasses')), this.followMark(k));
+  }
+
+  // Of two models, only what is left of it after all passes is told here.
+  atTheEnd({ rows, id, first }) {
+    const ids = rows.length ? rows[rows.length - 1].ids : first;
+    return ids.includes(id) ? 'kept' : ids.length ? 'became' : 'removed';
   }
 
   // What became of the followed node.
   followMark(k) {
     const { followed } = this.app;
     if (!followed) return null;
-    const what = k < 0 ? (followed.first.length ? 'kept' : 'none') : followed.rows[k].what;
+    const what = k < 0 ? (followed.first.length ? 'kept' : 'none') :
+      this.app.comparing() ? this.atTheEnd(followed) : followed.rows[k].what;
     if (what === 'none') return el('span.dim', null, '·');
     const looks = { became: 'changed' }[what] || what;
     return el('span.followed.' + looks, null, t('follow_' + what));

@@ -16,8 +16,13 @@ class Side {
   render() {
     this.element.setAttribute('aria-label', t('details'));
     this.tabs.setAttribute('aria-label', t('details'));
-    for (const part of Object.values(this.parts)) if (part.reset) part.reset();
+    this.reset();
     this.update();
+  }
+
+  // What is shown is made anew.
+  reset() {
+    for (const part of Object.values(this.parts)) if (part.reset) part.reset();
   }
 
   update() {

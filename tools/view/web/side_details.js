@@ -11,15 +11,16 @@ class Details {
   }
 
   reset() {
-    this.shownFor = null;
+    this.reasonsOf = null;
   }
 
   // Chunks that details read come when they are first needed.
-  chunk(name, then) {
-    if (this.kept.has(name)) return this.kept.get(name);
-    this.kept.set(name, null);
-    this.app.model.get(name).then((value) => {
-      this.kept.set(name, value);
+  chunk(model, name, then) {
+    const key = model.prefix + name;
+    if (this.kept.has(key)) return this.kept.get(key);
+    this.kept.set(key, null);
+    model.get(name).then((value) => {
+      this.kept.set(key, value);
       if (value && this.app.state.tab === 'details') then();
     });
     return null;
@@ -29,7 +30,7 @@ class Details {
     const { app } = this, { selection } = app.state;
     panel.className = 'panel';
     const again = () => this.show(panel);
-    if (!selection.length) replace(panel, ...this.ofModel());
+    if (!selection.length) replace(panel, ...this.ofModel(again));
     else if (selection.length > 1) replace(panel, ...this.ofMany(selection));
     else if (typeof selection[0] === 'string') replace(panel, ...this.ofGroup(selection[0]));
     else if (app.graph.indexOf.has(selection[0]))
@@ -39,7 +40,7 @@ class Details {
 
   // ---- the model --------------------------------------------------------------------------------
 
-  ofModel() {
+  ofModel(again) {
     const { app } = this, { index, graph } = app, rows = [];
     const put = (key, value) => rows.push(el('dt', null, t(key)), el('dd', null, value));
     for (const m of index.models) {
@@ -55,6 +56,8 @@ class Details {
     if (index.options && index.options.length)
       put('options', shown(index.options.join(' '), 1000));
     put('tool', shown(index.tool || '', 80));
+    if (index.against) put('comparedWith', shown(index.against, 300));
+    if (app.link.ready) this.counts(again, put); // not before the page is there
     const ops = new Map();
     for (let i = 0; i < graph.n; i++)
       if (!graph.kind(i)) ops.set(graph.op(i), (ops.get(graph.op(i)) || 0) + 1);
@@ -65,6 +68,17 @@ class Details {
       el('i.dot', { style: { background: app.palette.kinds[kindOfOp(op)] } }),
       el('span.cut.grow', null, shown(op, 80)), el('span.mono', null, String(n))))),
       el('p.dim', null, t('firstHint'))];
+  }
+
+  // How many fusions, near misses, expansions and casts there are.
+  counts(again, put) {
+    const model = this.app.subject(), decisions = this.chunk(model, 'decisions', again);
+    const precision = this.chunk(model, 'precision', again), count = { done: 0, missed: 0,
+      expand: 0 };
+    for (const d of decisions || [])
+      count[!d.effect ? 'missed' : d.expanded ? 'expand' : 'done']++;
+    for (const [kind, n] of Object.entries(decisions ? count : {})) put('why_' + kind, String(n));
+    if (precision) put('why_cast', precisionText(model, precision));
   }
 
   // ---- groups and several nodes -----------------------------------------------------------------
@@ -137,7 +151,7 @@ class Details {
   ofNode(i, again) {
     const { app } = this, u = app.graph, [part, r] = u.best(i), { model, state } = part;
     const rec = model.records, key = u.key[i], op = model.text(rec.op[r]);
-    const ops = this.chunk('ops', again), about = ops && Object.hasOwn(ops, op) ? ops[op] : null;
+    const ops = this.chunk(model, 'ops', again), about = ops && Object.hasOwn(ops, op) ? ops[op] : null;
     const following = app.state.follow !== null && app.followed;
     return [
       el('h1', null, el('i.dot', { style: { background: app.palette.kinds[kindOfOp(op)],
@@ -147,15 +161,15 @@ class Details {
       rec.scope[r] ? el('div.path', null, shown(model.text(rec.scope[r]), 300)) : null,
       this.statusOf(i),
       this.actions(
-        rec.kind[r] || app.comparing() ? null : button(t(following ? 'unfollow' : 'follow'),
+        rec.kind[r] ? null : button(t(following ? 'unfollow' : 'follow'),
           () => app.follow(following ? null : key), { 'aria-pressed': String(Boolean(following)),
             'data-follow': '1' }),
         button(t('copyTir'), () => app.copy(tirOf(model, r, state.k))),
         button(t('copyLink'), () => app.copy(location.href))),
       this.reachText(), this.life(),
-      this.reasons(part, r, again),
+      this.reasons(part, r, again), this.dtypes(part, r, again),
       this.operands(part, r), this.results(part, r), this.attributes(u, i, part, r, about),
-      this.weights(part, r, again), this.overlayValues(model.records.id[r]),
+      this.weights(part, r, again), this.overlayValues(model, model.records.id[r]),
       about ? this.document(about, model.text(rec.npu[r])) : null];
   }
 
@@ -254,15 +268,15 @@ class Details {
     const { model, state } = part, weightOf = (v) => model.values.weight.at(v, state.k);
     const values = model.records.ins[r].filter((v) => v >= 0 && weightOf(v) >= 0);
     if (!values.length || !model.has('weights')) return null;
-    const all = part.model === this.app.model ? this.chunk('weights', again) : null;
+    const all = this.chunk(model, 'weights', again);
     if (!all) return null;
     return section(t('weights'), ...values.slice(0, 6).map((v) =>
-      this.weight(all[weightOf(v)])));
+      this.weight(model, all[weightOf(v)])));
   }
 
-  weight(w) {
+  weight(model, w) {
     if (!w) return null;
-    const { app } = this, rows = [], put = (key, value) =>
+    const rows = [], put = (key, value) =>
       rows.push(el('dt', null, t(key)), el('dd.mono', null, value));
     put('shape', `${w.dtype}[${(w.shape || []).join(',')}]`);
     put('size', quantity(w.bytes, 'B'));
@@ -271,10 +285,9 @@ class Details {
     if (w.first && w.first.length) put('firstValues', w.first.map(number).join(', ') + ', …');
     if (w.sampled) put('sampled', t('sampledText', w.sampled));
     if (w.computed) put('kindWord', t('computed'));
-    if (w.file) put('file', shown(typeof w.file === 'number' ? app.model.text(w.file) : w.file,
-      200));
+    if (w.file) put('file', shown(typeof w.file === 'number' ? model.text(w.file) : w.file, 200));
     if (w.hash) put('hash', shown(w.hash, 80));
-    return el('div', null, el('div.cut', null, shown(app.model.text(w.name), 200) || t('noName')),
+    return el('div', null, el('div.cut', null, shown(model.text(w.name), 200) || t('noName')),
       w.histogram && w.histogram.length ? this.histogram(w) : null, el('dl.kv', null, ...rows));
   }
 
@@ -295,26 +308,45 @@ class Details {
   // ---- reasons, documents, life -----------------------------------------------------------------
 
   reasons(part, r, again) {
-    const { app } = this, id = part.model.records.id[r];
-    if (part.model !== app.model) return null;
-    if (!this.reasonList) {
-      app.reasons().then((list) => {
-        this.reasonList = list;
+    const { app } = this, { model } = part, id = model.records.id[r];
+    if (!this.reasonsOf) this.reasonsOf = new Map();
+    if (!this.reasonsOf.has(model)) {
+      this.reasonsOf.set(model, null);
+      app.reasons(model).then((list) => {
+        this.reasonsOf.set(model, byNode(list));
         if (app.state.tab === 'details') again();
       });
-      return null;
     }
-    const mine = this.reasonList.filter((d) => d.nodes.includes(id)).slice(0, 20);
+    const known = this.reasonsOf.get(model), mine = (known && known.get(id) || []).slice(0, 20);
     return mine.length ? section(t('reasonsWord'), ...mine.map((d) => el('div.callout' +
-      { missed: '', done: '.good', dtype: '.info' }[d.kind], { 'data-why-kind': d.kind },
-    el('b', null, `${shown(d.title, 80)} · ${shown(d.under, 60)}`),
-    el('div', null, shown(d.reason, 800))))) : null;
+      { missed: '', done: '.good', expand: '.good', dtype: '.info', cast: '.info' }[d.kind],
+    { 'data-why-kind': d.kind }, el('b', null, `${shown(d.title, 80)} · ${shown(d.under, 60)}`),
+    el('div', null, (d.code ? d.code + ' ' : '') + shown(d.reason, 800))))) : null;
   }
 
-  overlayValues(id) {
+  // What mixed precision decided about each operand and result, and why.
+  dtypes(part, r, again) {
+    const { model } = part, p = this.chunk(model, 'precision', again);
+    const i = p ? placeIn(p, model.records.id[r] - model.shift) : -1;
+    if (i < 0) return null;
+    const text = (key, at) => model.text(p[key][at]), rows = [];
+    for (let k = p.at[i]; k < (p.at[i + 1] ?? p.port.length) && rows.length < 120; k++) {
+      const was = text('original', k), is = text('chosen', k);
+      rows.push(el('dt.mono', { title: shown(text('value', k), 300) },
+        shown(text('port', k) || `%${text('value', k)}`, 40)),
+      el('dd', null, el('b.mono', null, was === is ? was : `${was} → ${is}`), ' ' +
+        shown(text('reason', k), 400)));
+    }
+    const judged = p.judged[i] ? t('judgedAs', shown(text('judged', i), 80), text('colour', i)) : '';
+    return section(t('why_dtype'), judged ? el('div', null, judged) : null,
+      p.signature[i] ? el('div.mono.dim', null, shown(text('signature', i), 200)) : null,
+      el('dl.kv', { 'data-dtypes': '1' }, ...rows));
+  }
+
+  overlayValues(model, id) {
     const rows = [];
     for (const o of this.app.overlays.values()) {
-      const v = o.value.get(id);
+      const v = o && o.model === model ? o.value.get(id) : undefined;
       if (v === undefined) continue;
       rows.push(el('dt', null, o.title), el('dd', null, shown(o.text(v), 200),
         o.note.has(id) ? el('span.dim', null, ' ' + shown(o.note.get(id), 400)) : null));
@@ -343,19 +375,36 @@ class Details {
   }
 
   followRows() {
-    const { app } = this, { followed } = app, out = [];
+    const { app } = this, { followed } = app, { model } = followed, out = [];
     followed.rows.forEach((row, k) => {
       if (!row || row.what === 'none' || row.what === 'kept') return;
-      const rules = row.rewrites.slice(0, 3).map((w) => shown(app.model.text(w.rule), 80));
-      out.push(el('button.ref', { type: 'button', 'data-life': k, onclick: () => app.setPass(k) },
+      const rules = row.rewrites.slice(0, 3).map((w) => shown(model.text(w.rule), 80));
+      out.push(el('button.ref', { type: 'button', 'data-life': k,
+        onclick: () => app.setPass(app.comparing() ? app.lastPass() : k) },
         el('span.followed.' + ({ became: 'changed' }[row.what] || row.what), null,
           t('follow_' + row.what)),
-        el('span.cut.grow', null, shown(app.index.passes[k].name, 80)),
+        el('span.cut.grow', null, shown(model.index.passes[k].name, 80)),
         el('span.dim.cut', null, rules.join(', '))));
     });
     if (!out.length) out.push(el('div.dim', null, t('neverTouched')));
     return out;
   }
+}
+
+// Reasons by node.
+function byNode(list) {
+  const out = new Map();
+  for (const d of list) for (const id of d.nodes) {
+    if (!out.has(id)) out.set(id, []);
+    out.get(id).push(d);
+  }
+  return out;
+}
+
+// Where a node is in the table of dtypes, -1 for none.
+function placeIn(p, uid) {
+  if (!p.places) p.places = new Map(p.node.map((node, i) => [node, i]));
+  return p.places.get(uid) ?? -1;
 }
 
 function number(x) {

@@ -30,13 +30,14 @@ class OverlayPanel {
     ...names.map((n) => el('option', { value: n, selected: app.state.overlay === n },
       overlayTitle(n))));
     this.table = null;
-    const controls = el('div.controls', null, el('label', null, t('show'), choice));
+    const controls = el('div.controls', null, subjectChoice(app),
+      el('label', null, t('show'), choice));
     replace(panel, controls);
     if (!names.length) panel.append(el('div.empty', null, t('noOverlays')));
     else if (!o) panel.append(this.choices(names));
     else {
       controls.append(...this.controlsOf(o));
-      this.table = this.makeTable(o);
+      this.table = o.errors ? tensorTable(app, o) : this.makeTable(o);
       panel.append(this.table.element);
       this.fill(o);
       this.table.sortBy(o.isNumber ? 'value' : 'node', o.isNumber);
@@ -51,6 +52,7 @@ class OverlayPanel {
 
   controlsOf(o) {
     const out = [];
+    if (o.errors) out.push(errorSummary(this.app, o));
     if (o.isNumber) {
       const says = el('span.mono', null, '');
       const range = el('input', { type: 'range', min: 0, max: 1000, value: 0,
@@ -71,7 +73,7 @@ class OverlayPanel {
         this.fill(o);
       } });
     box.value = this.filter = '';
-    this.says = el('span.dim', null);
+    this.says = el('span.dim', { 'data-rows': '1' });
     out.push(el('label', null, box, this.says));
     return out;
   }
@@ -95,12 +97,12 @@ class OverlayPanel {
   }
 
   makeTable(o) {
-    const { app } = this, { model } = app;
+    const { app } = this, { model } = o;
     const noteOf = (row) => o.note.get(row.id) || '';
-    const r = (row) => model.records.id.length && row.record;
-    const opOf = (row) => shortOp(model.text(model.records.op[r(row)]));
+    const nameOf = (row) => model.nodeName(row.record);
+    const opOf = (row) => shortOp(model.text(model.records.op[row.record]));
     const columns = [
-      { key: 'node', label: t('node'), text: (row) => endOf(model.nodeName(r(row)), 24),
+      { key: 'node', label: t('node'), text: (row) => endOf(nameOf(row), 24),
         value: (row) => row.at },
       { key: 'op', label: t('opWord'), text: (row) => shown(opOf(row), 40), value: opOf },
       { key: 'value', label: shown(o.unit || t('value'), 20), right: o.isNumber,
@@ -110,50 +112,54 @@ class OverlayPanel {
       text: (row) => shown(noteOf(row), 120), value: noteOf });
     const widths = o.note.size ? '5fr 3fr 3fr 4fr' : '5fr 3fr 3fr';
     return new Table(columns, widths, { label: o.title,
-      title: (row) => shown([model.nodeName(r(row)), o.text(row.value), noteOf(row)].join('\n'),
-        600).replace(/\ufffd/g, '\n'),
-      selected: (row) => app.state.selection.includes(row.id),
-      pick: (row, e) => {
-        if (e.shiftKey && e.type === 'click')
-          app.select([...app.state.selection, row.id], { tab: false });
-        else app.reveal([row.id]);
-      } });
+      title: (row) => [nameOf(row), o.text(row.value), noteOf(row)].map((x) => shown(x, 300))
+        .join('\n'), ...tablePicks(app, model) });
   }
 
   // Rows that the threshold and the filter leave.
   fill(o) {
-    const { model } = this.app, rows = [], latest = this.latestRecords();
-    let at = 0;
-    for (const [id, value] of o.value) {
-      const record = latest.get(id);
-      at++;
-      if (record === undefined || !o.shows(value)) continue;
-      if (this.filter) {
-        const text = `${model.nodeName(record)} ${model.text(model.records.op[record])} ` +
-          `${o.isNumber ? '' : value} ${o.note.get(id) || ''}`;
-        if (!text.toLowerCase().includes(this.filter)) continue;
-      }
-      rows.push({ id, value, record, at });
-    }
-    this.table.fill(rows);
-    this.says.textContent = `${rows.length}/${o.value.size}`;
-  }
-
-  latestRecords() {
-    const { id } = this.app.model.records;
-    if (this.latest && this.latestOf === id.length) return this.latest;
-    this.latest = new Map(id.map((x, r) => [x, r]));
-    this.latestOf = id.length;
-    return this.latest;
+    const { model } = o, { records } = model, { filter } = this;
+    const fits = (row) => {
+      const text = row.tensor ? `${row.tensor.name} ${row.tensor.reference} ${row.tensor.op}` :
+        `${model.nodeName(row.record)} ${model.text(records.op[row.record])} ` +
+          `${o.isNumber ? '' : row.value} ${o.note.get(row.id) || ''}`;
+      return text.toLowerCase().includes(filter);
+    };
+    for (const row of o.rows) row.record = model.lastRecord(row.id); // as far as passes are read
+    this.table.fill(o.rows.filter((row) => (row.record >= 0 || row.tensor) && o.shows(row.value) &&
+      (!filter || fits(row))));
+    this.says.textContent = `${this.table.rows.length}/${o.rows.length}`;
   }
 
   refresh() {
     if (!this.table) return;
-    const at = this.table.rows.findIndex((row) => this.app.state.selection.includes(row.id));
+    const { app } = this, { model } = app.overlay(), chosen = new Set(app.state.selection);
+    const at = this.table.rows.findIndex((row) => chosen.has(app.keyIn(model, row.id)));
     if (at >= 0 && this.last !== this.table.rows[at].id) this.table.showRow(at);
     this.last = at >= 0 ? this.table.rows[at].id : null;
     this.table.draw();
   }
+}
+
+// Selecting in a table, and showing there what is selected.
+function tablePicks(app, model) {
+  return {
+    selected: (row) => row.id >= 0 && app.state.selection.includes(app.keyIn(model, row.id)),
+    pick: (row, e) => {
+      if (row.id < 0) return;
+      const key = app.keyIn(model, row.id);
+      if (e.shiftKey && e.type === 'click') app.select([...app.state.selection, key], { tab: false });
+      else app.reveal([key]);
+    },
+  };
+}
+
+// Of two models: which one is meant.
+function subjectChoice(app) {
+  if (!app.comparing()) return null;
+  return el('div.seg', { role: 'group', 'aria-label': t('subject') }, ...app.index.models.map(
+    (m, i) => button(`${i ? 'B' : 'A'}: ${endOf(fileName(m.path), 22)}`, () => app.setSubject(i),
+      { 'aria-pressed': String(app.state.of === i), 'data-subject': i })));
 }
 
 function overlayTitle(name) {

@@ -160,7 +160,7 @@ class Stage {
         shown(u.name(item.node), 160)));
       lines.push(el('div.dim.mono', null, shown(u.firstType(item.node), 80)));
       const o = this.app.overlay();
-      const v = o && o.value.get(idIn(u, item.node, this.app.model));
+      const v = o && o.value.get(idIn(u, item.node, o.model));
       if (v !== undefined && o) lines.push(el('div', null, `${o.title}: ${o.text(v)}`));
     } else {
       lines.push(el('b', null, groupTitle(item.group, u)), el('div.dim', null,

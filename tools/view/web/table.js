@@ -14,7 +14,7 @@ class Table {
     this.head = el('div.thead', { role: 'row', style: { gridTemplateColumns: widths } });
     this.body = el('div.tbody', { role: 'rowgroup' });
     this.widths = widths;
-    this.element = el('div.table', { tabindex: 0, role: 'grid', 'aria-label': on.label,
+    this.element = el('div.table' + (on.wide ? '.wide' : ''), { tabindex: 0, role: 'grid', 'aria-label': on.label,
       onscroll: () => this.draw(), onkeydown: (e) => this.key(e) }, this.head, this.body);
     new ResizeObserver(() => this.draw()).observe(this.element);
     this.heading();
@@ -69,7 +69,8 @@ class Table {
       style: { top: `${at * ROW}px`, gridTemplateColumns: this.widths },
       onclick: (e) => this.on.pick(row, e) },
     ...this.columns.map((c) => el('span' + (c.right ? '.right' : ''), { role: 'gridcell' },
-      c.text(row))));
+      c.draw ? c.draw(row) : c.className && c.className(row) ?
+        el('b', { class: c.className(row) }, c.text(row)) : c.text(row))));
   }
 
   key(e) {

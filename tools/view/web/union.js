@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The graph that is drawn: the nodes of one state, or those of two, each with what became of it.
 // A node has a key that stays the same in all passes (selection and permalinks hold keys): the id
-// of the model, or for what only the second model of a comparison has, idCount plus its id there.
+// of the model, or for what only the second model of a comparison has, SECOND plus its id there.
 
 const SAME = 0, ADDED = 1, REMOVED = 2, CHANGED = 3;
 
