@@ -3,6 +3,7 @@
 #ifndef TL_TOOLS_PAGE_MODEL_H
 #define TL_TOOLS_PAGE_MODEL_H
 
+#include "support/json_writer.h"
 #include "tools/cli/cli.h"
 #include "tools/page/chunks.h"
 #include "tools/page/record.h"
@@ -27,9 +28,10 @@ typedef struct tl_view_model {
   tl_view_strings strings;
   tl_view_record record;
   tl_step_record steps;
-  tl_u32_vec dtype_why; /* by node: text */
-  tl_u32_vec use_why;   /* by use: text */
-  tl_buf precision;     /* members of the chunk of that name, but for motions; "": none */
+  tl_u32_vec dtype_why;   /* by node: text */
+  tl_u32_vec use_why;     /* by use: text */
+  tl_buf precision;       /* the chunk of that name; "": none */
+  tl_json_writer decided; /* writes it: what was decided first, motions behind all passes */
   tl_stage stage;
   bool has_errors;   /* errors of tensors are laid over it */
   uint32_t swept;    /* nodes where each pass looked for near misses; 0: all */

@@ -173,32 +173,27 @@ void tl_view_precision_keep(tl_view_model *v, const tl_precision *d) {
   rows x = {.v = v, .d = d};
   const char *mode = v->cli->settings.precision.mode_name;
   tl_buf_clear(&v->precision);
-  writer w = tl_json_compact(&v->precision);
-  tl_put_object(&w);
-  tl_member_z(&w, "mode", mode ? mode : "");
-  put_nodes(&x, &w);
-  put_casts(&x, &w);
+  v->decided = tl_json_compact(&v->precision);
+  tl_put_object(&v->decided);
+  tl_member_z(&v->decided, "mode", mode ? mode : "");
+  put_nodes(&x, &v->decided);
+  put_casts(&x, &v->decided);
 }
 
 void tl_view_precision(tl_view_model *v) {
   const tl_u32_vec *list = &v->record.motions;
-  tl_buf rest;
+  writer *w = &v->decided;
   if (!v->precision.n)
     return;
-  tl_buf_init(&rest);
-  writer w = tl_json_compact(&rest);
-  tl_put_array(&w);
+  tl_put_key(w, "motion");
+  tl_put_array(w);
   for (uint32_t i = 0; i < list->n; i += 3) {
-    tl_put_array(&w);
+    tl_put_array(w);
     for (uint32_t k = 0; k < 3; k++)
-      tl_put_u64(&w, list->at[i + k]);
-    tl_put_end(&w);
+      tl_put_u64(w, list->at[i + k]);
+    tl_put_end(w);
   }
-  tl_put_end(&w);
-  tl_buf_add_z(&v->precision, ",\"motion\":");
-  tl_buf_add_sv(&v->precision, tl_buf_view(&rest));
-  tl_buf_add_char(&v->precision, '}');
-  v->precision.failed = v->precision.failed || rest.failed;
-  tl_buf_release(&rest);
+  tl_put_end(w);
+  tl_put_end(w);
   tl_chunks_add(v->chunks, "precision", &v->precision);
 }
