@@ -44,8 +44,10 @@ $ printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%t = Exp(%%x) @"a\\n\\"b\\"\\\\
 > 77
 $ tailor explain n.tir --precision --json --soc-version=Ascend910B1 --precision-mode=force_fp16 >n.json; python3 -c 'import json; print([n["node"] for n in json.load(open("n.json"))["nodes"]][:1])'
 > ['a\n"b"\\<c>&</script>\t$d;#']
-$ tailor explain n.tir --page=n.html --soc-version=Ascend910B1 --precision-mode=force_fp16; grep -c '</script>' n.html # that of the page itself and its chunks
-> 2
+$ tailor explain n.tir --page=n.html --soc-version=Ascend910B1 --precision-mode=force_fp16; test $(grep -o '<script' n.html | wc -l) = $(grep -o '</script>' n.html | wc -l) && echo 'as many begin as end'; grep -cF '&</script>' n.html
+> as many begin as end
+> 0
+? 1
 # The index of weights is JSON whatever the output is called.
 $ head -c 8192 /dev/zero >w.bin; printf 'graph @g(%%x: f32[2048]) -> (%%y) {\n  const %%w: f32[2048] = file("w.bin", 0, 8192)\n  %%y = Mul(%%x, %%w)\n}\n' >w.tir; tailor convert w.tir -q -o 'q"uo\te.air' --external-weight=2; python3 -c 'import json; print([v["file"] for v in json.load(open("weight/meta.json")).values()])'
 > ['weight/q"uo\\te_weight_combined']
