@@ -2,6 +2,7 @@
 /* Editing graphs: use lists, order labels, sorting, hashing. */
 #include <stdio.h>
 
+#include "ir/edit_log.h"
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
 #include "tests/unit/unit.h"
@@ -53,6 +54,40 @@ static void uses_follow_edits(void) {
   CU_ASSERT_EQUAL(tl_value_get(f.m, f.x)->n_uses, 2);
   CU_ASSERT_EQUAL(tl_graph_get(f.m, f.g)->n_nodes, 1);
   CU_ASSERT_EQUAL(tl_graph_get(f.m, f.g)->first, b);
+  tl_module_destroy(f.m);
+}
+
+/* Two rewrites: the first erases a node, the second changes one; what came to nothing is taken
+ * back when its number is given again. */
+static void rewrites_are_logged(void) {
+  fixture f = begin();
+  open_module(&f);
+  tl_node_id a = add_node(&f, TL_OP_Relu, f.x, 0, "a");
+  tl_node_id b = add_node(&f, TL_OP_Neg, f.x, 0, "b");
+  tl_edit_log log = {.m = f.m};
+  f.m->log = &log;
+  tl_edit_log_begin(&log);
+  tl_node_erase(f.m, a);
+  tl_edit_log_mark(&log, 1); /* it began before the node went */
+  tl_edit_log_mark(&log, 2);
+  tl_node_id c = add_node(&f, TL_OP_Abs, f.x, 0, "c");
+  tl_edit_log_mark(&log, 2);
+  tl_node_set_operand(f.m, b, 0, tl_result(f.m, c, 0));
+  CU_ASSERT_EQUAL_FATAL(log.marks.n, 2);
+  CU_ASSERT_EQUAL(log.marks.at[0].number, 1);
+  CU_ASSERT_EQUAL(log.marks.at[0].edits, 0);
+  CU_ASSERT_EQUAL(log.marks.at[1].number, 2);
+  CU_ASSERT_EQUAL(log.marks.at[1].nodes, c + 1);
+  CU_ASSERT_TRUE_FATAL(log.edits.n > log.marks.at[1].edits);
+  CU_ASSERT_EQUAL(log.edits.at[0].node, a);
+  CU_ASSERT_EQUAL(log.edits.at[0].was, TL_OP_Relu);
+  CU_ASSERT_EQUAL(log.edits.at[log.edits.n - 1].node, b);
+  CU_ASSERT_EQUAL(log.edits.at[log.edits.n - 1].was, TL_OP_ERASED);
+  CU_ASSERT_FALSE(log.lost);
+  tl_edit_log_clear(&log);
+  CU_ASSERT_EQUAL(log.edits.n + log.marks.n, 0);
+  f.m->log = NULL;
+  tl_edit_log_release(&log);
   tl_module_destroy(f.m);
 }
 
@@ -234,6 +269,7 @@ static void texts_of_dims_are_read(void) {
 
 static const unit_test tests[] = {
     {"uses follow edits", uses_follow_edits},
+    {"rewrites are logged", rewrites_are_logged},
     {"order survives many insertions", order_survives_many_insertions},
     {"sort restores dependencies, stably", sort_restores_dependencies_stably},
     {"sort names the cycle", sort_names_the_cycle},

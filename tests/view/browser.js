@@ -344,6 +344,20 @@ async function hostile(pages) {
   await pages.close(p, 'hostile');
 }
 
+// 5,000 nodes with names of 10,000 letters each.
+async function longNames(pages) {
+  const p = await pages.open('names');
+  check('long names: few items at first', (await state(p)).items < 100);
+  const found = await p.evaluate(() => window.tailorView.search('op:Neg').length);
+  check('long names: nodes are found', found === 2500, found);
+  await p.evaluate(() => window.tailorView.reveal([window.tailorView.graph.key[7]]));
+  await pages.settle(p);
+  const most = await p.$$eval('#app *', (list) => Math.max(...list.filter((e) =>
+    !e.children.length).map((e) => e.textContent.length)));
+  check('long names: no element holds more than one name', most < 20000, most);
+  await pages.close(p, 'long names');
+}
+
 async function others(pages) {
   const p = await pages.open('compare');
   check('compare: coloured', await pixels(p, 'removedbg') > 100 &&
@@ -518,8 +532,8 @@ async function main() {
   const pages = new Pages(process.argv[2], process.argv[3]);
   await pages.start();
   const all = [opening, groups, moving, searching, walking, passes, following, overlays, looks,
-    narrow, links, details, hostile, others, written, served, subjects, explained, layers,
-    tasks.run, times];
+    narrow, links, details, hostile, longNames, others, written, served, subjects,
+    explained, layers, tasks.run, times];
   const only = process.argv.slice(5);
   for (const part of all) {
     if (only.length && !only.includes(part.name)) continue;

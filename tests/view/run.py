@@ -54,6 +54,18 @@ MODEL = '''graph @g(%x: f32[2,8], %w: f32[8,8]) -> (%y) {
 MODE = '--precision-mode-v2=mixed_float16'
 
 
+def long_names(tailor, folder):
+    """The page of 5,000 nodes with 50 MB of names."""
+    model = os.path.join(folder, 'names.tir')
+    with open(model, 'w', encoding='utf-8') as f:
+        f.write('graph @g(%x: f32[1]) -> (%t4999) {\n')
+        for i in range(5000):
+            f.write(f'  %t{i} = {"Relu" if i % 2 else "Neg"}(%{f"t{i - 1}" if i else "x"}) '
+                    f'@"layer.{i % 50}/{"abcdefghij" * 1000}{i}"\n')
+        f.write('}\n')
+    guard.run([tailor, 'view', model, '-q', '-o', os.path.join(folder, 'names.html')], check=True)
+
+
 def explained(tailor, folder, model):
     """Pages of explain and of verify, which compares with a model in which one op is another."""
     other = os.path.join(folder, 'other.tir')
@@ -76,6 +88,7 @@ def written(tailor, folder):
         guard.run([tailor, 'view', model, '-q', *options, '-o',
                    os.path.join(folder, name + '.html')], check=True)
     explained(tailor, folder, model)
+    long_names(tailor, folder)
     return model
 
 

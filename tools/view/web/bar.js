@@ -18,7 +18,7 @@ class Bar {
     this.input = el('input', { type: 'search', placeholder: t('searchHint'), role: 'combobox',
       'aria-label': t('search'), 'aria-expanded': 'false', 'aria-controls': 'hits',
       'aria-autocomplete': 'list', autocomplete: 'off', spellcheck: 'false',
-      oninput: this.ask, onkeydown: (e) => this.key(e), onfocus: () => this.search(),
+      oninput: this.ask, onkeydown: (e) => this.key(e), onfocus: () => this.begin(),
       onblur: () => setTimeout(() => this.close(), 200) });
     this.input.value = app.state.query;
     this.count = el('span.count');
@@ -50,6 +50,12 @@ class Bar {
   }
 
   // ---- search -----------------------------------------------------------------------------------
+
+  // Whoever comes to the search will ask soon.
+  begin() {
+    for (const search of this.app.searches.values()) search.prepare();
+    this.search();
+  }
 
   search() {
     const { app } = this;
