@@ -20,7 +20,7 @@ SCRIPTS = {
     'atc_lines': ('tests/cli/test_atc_lines.py', 'gcc',
         'atc command lines as users wrote them'),
     'builds': ('tests/builds/run.py', 'gcc',
-        'example projects for Make, Ninja, CMake and Meson, built twice; the jobserver of make'),
+        'example projects for Make, Ninja, CMake, Meson and Bazel, built twice; the jobserver'),
     'cache': ('tests/cache/run.py', 'gcc',
         'the cache of conversions: hits, misses, damage, many processes with kills among them'),
     'deps': ('tests/cli/deps.py', 'gcc',
