@@ -358,6 +358,30 @@ async function longNames(pages) {
   await pages.close(p, 'long names');
 }
 
+// The timelines of two steps: of the one that is chosen, with its nodes.
+async function timelines(pages) {
+  const p = await pages.open('steps');
+  await p.keyboard.press('t');
+  const look = () => p.evaluate(async () => {
+    const app = window.tailorView, { drawer } = app;
+    while (!drawer.data) await new Promise((done) => setTimeout(done, 10));
+    const stage = drawer.data.stages[drawer.data.stages.length - 1];
+    return { step: stage.step, names: drawer.walked.map((e) => drawer.textOf(e)),
+      there: drawer.walked.every((e) => app.graph.indexOf.has(drawer.keyOf(e))) };
+  });
+  const a = await look();
+  await p.click('.drawer [data-subject="0"]');
+  await pages.settle(p);
+  const b = await look();
+  check('timelines: each has its own time', a.step !== b.step && a.step > 0 && b.step > 0, [a, b]);
+  check('timelines: events have names', a.names.length > 3 && b.names.every(Boolean), [a, b]);
+  check('timelines: nodes of events are on the page', a.there && b.there, [a, b]);
+  await p.evaluate(() => window.tailorView.drawer.choose(window.tailorView.drawer.walked[0]));
+  await pages.settle(p);
+  check('timelines: an event selects its node', (await state(p)).selection.length === 1);
+  await pages.close(p, 'timelines');
+}
+
 async function others(pages) {
   const p = await pages.open('compare');
   check('compare: coloured', await pixels(p, 'removedbg') > 100 &&
@@ -532,7 +556,7 @@ async function main() {
   const pages = new Pages(process.argv[2], process.argv[3]);
   await pages.start();
   const all = [opening, groups, moving, searching, walking, passes, following, overlays, looks,
-    narrow, links, details, hostile, longNames, others, written, served, subjects,
+    narrow, links, details, hostile, longNames, timelines, others, written, served, subjects,
     explained, layers, tasks.run, times];
   const only = process.argv.slice(5);
   for (const part of all) {

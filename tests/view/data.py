@@ -28,6 +28,21 @@ GELU = '''graph @g(%x: f32[2,8], %w: f32[8,8]) -> (%y) {
   %y = Mul(%p, %h) @"layer/0/Mul_1"
 }
 '''
+# The same from PyTorch's exporter: flat names, modules in metadata.
+MLP = "meta \"pkg.torch.onnx.name_scopes\" \"['', 'blocks.2', 'blocks.2.mlp'"
+MODULES = f'''graph @g(%x: f32[2,8], %w: f32[8,8]) -> (%y) {{
+  const %h: f32[] = 0.5
+  const %o: f32[] = 1.0
+  const %r: f32[] = 1.4142135
+  %m = MatMul(%x, %w) @linear {MLP}, 'linear']"
+  %d = Div(%m, %r) @div {MLP}, 'blocks.2.mlp.act', 'div']"
+  %e = Erf(%d) @erf {MLP}, 'blocks.2.mlp.act', 'erf']"
+  %a = Add(%e, %o) @add {MLP}, 'blocks.2.mlp.act', 'add']"
+  %p = Mul(%m, %a) @mul {MLP}, 'blocks.2.mlp.act', 'mul']"
+  %q = Mul(%p, %h) @mul_1 {MLP}, 'blocks.2.mlp.act', 'mul_1']"
+  %y = Tanh(%q) @tanh meta "namespace" ": Net/blocks.2: Block/tanh: aten.tanh"
+}}
+'''
 # A branch with bodies that take values from around them, a LayerNorm that does not fuse.
 BRANCH = '''graph @g(%x: f32[2,8,8], %c: bool[]) -> (%y) {
   const %w: f32[8] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
@@ -187,6 +202,27 @@ def check_gelu(b):
     check('ops that occurred are described', {'MatMul', 'Gelu', 'npu::GeluV2'} <= ops.keys() and
           'operand' in ops['MatMul']['doc'] and
           ops['MatMul']['npu'][0]['type'].startswith('BatchMatMul'))
+
+
+def check_modules(b):
+    """Nodes are in the modules that metadata names, and what passes make of them as well."""
+    data = check_states(b, 'modules', MODULES)
+    state = page_data.State(data)
+
+    def scopes():
+        return {state.text(n['op']): state.text(n['scope']) for n in state.nodes.values()}
+    found = scopes()
+    act = found.get('Erf', '')
+    check(f'modules come from metadata: {found}', act.endswith('/act') and
+          act.startswith(found['MatMul'] + '/') and found['MatMul'].startswith(found['Tanh'] + '/')
+          and found['Tanh'] == 'blocks.2')
+    for ran in data['index']['models'][0]['passes']:
+        if ran['chunk'] and ran['name'] != 'lower':
+            state.apply(data[ran['chunk']])
+        if ran['name'] == 'graph-fusion':
+            break
+    found = scopes()
+    check(f'a fused node is in the module of its first one: {found}', found.get('Gelu') == act)
 
 
 def check_precision(b):
@@ -463,9 +499,9 @@ def main():
     tool = os.path.abspath(parser.parse_args().tailor)
     with tempfile.TemporaryDirectory() as folder:
         b = Bench(tool, folder)
-        for part in (check_gelu, check_precision, check_branch, check_conv, check_near_miss,
-                     check_errors_overlay, check_names, check_unnamed, check_sizes, check_bytes,
-                     check_pairs, check_errors, check_failing_pass, check_server):
+        for part in (check_gelu, check_modules, check_precision, check_branch, check_conv,
+                     check_near_miss, check_errors_overlay, check_names, check_unnamed, check_sizes,
+                     check_bytes, check_pairs, check_errors, check_failing_pass, check_server):
             part(b)
     for problem in problems:
         print('FAIL:', problem[:2000])

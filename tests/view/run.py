@@ -54,6 +54,35 @@ MODEL = '''graph @g(%x: f32[2,8], %w: f32[8,8]) -> (%y) {
 MODE = '--precision-mode-v2=mixed_float16'
 
 
+# A training step with two gradients that ranks add up.
+STEP = '''graph @g(%x: f32[4,4], %lr: f32[], %w: f32[4,4], %v: f32[4,4]) -> (%y, %z) {
+  %g = MatMul(%x, %w) @B1
+  %r = npu.hcom::HcomAllReduce(%g) @AR1 {reduction="sum", group="g", fusion=1} : f32[4,4]
+  %d = Mul(%r, %lr) @S1
+  %y = Sub(%w, %d) @U1
+  %h = MatMul(%g, %v) @B2
+  %s = npu.hcom::HcomAllReduce(%h) @AR2 {reduction="sum", group="g", fusion=1} : f32[4,4]
+  %e = Mul(%s, %lr) @S2
+  %z = Sub(%v, %e) @U2
+  state %w -> %y
+  state %v -> %z
+  gradient %w -> %g
+  gradient %v -> %h
+}
+'''
+RANKS = ('--graph-run-mode=1', '--is-distributed=true', '--rank-size=4',
+         '--soc-version=Ascend910A')
+
+
+def steps(tailor, folder):
+    """The page of a step on four ranks against the same on eight."""
+    model = os.path.join(folder, 'steps.tir')
+    with open(model, 'w', encoding='utf-8') as f:
+        f.write(STEP)
+    guard.run([tailor, 'view', model, '-q', *RANKS, '--against=--rank-size=8', '-o',
+               os.path.join(folder, 'steps.html')], check=True)
+
+
 def long_names(tailor, folder):
     """The page of 5,000 nodes with 50 MB of names."""
     model = os.path.join(folder, 'names.tir')
@@ -89,6 +118,7 @@ def written(tailor, folder):
                    os.path.join(folder, name + '.html')], check=True)
     explained(tailor, folder, model)
     long_names(tailor, folder)
+    steps(tailor, folder)
     return model
 
 

@@ -2,8 +2,6 @@
 /* Writes the page of tailor view with all explanations of a model. */
 #include "tools/explain/page.h"
 
-#include "tools/cli/output.h"
-#include "tools/page/file.h"
 #include "tools/page/index.h"
 
 /* Refuses options that select a part: the page shows everything and has a search. */
@@ -29,9 +27,7 @@ tl_status tl_explain_page(tl_cli *cli) {
   if (status == TL_OK)
     status = tl_view_add_index(&about, &chunks);
   if (status == TL_OK)
-    status = tl_output_spares_inputs(cli, model.m, path);
-  if (status == TL_OK)
-    status = tl_view_write(cli, path, &chunks);
+    status = tl_view_put_page(&about, path, &chunks);
   tl_view_model_release(&model);
   tl_chunks_release(&chunks);
   return status;

@@ -3,9 +3,9 @@
  * for each node, and compresses better. */
 #include "ir/lex.h"
 #include "ir/text/print.h"
-#include "ir/trace.h"
 #include "support/json_writer.h"
 #include "tools/page/record.h"
+#include "tools/page/scope.h"
 
 typedef tl_json_writer writer;
 
@@ -42,31 +42,7 @@ static int64_t name_of(tl_view_record *r, tl_node_id n) {
   return tl_view_symbol(r->strings, r->m, tl_node_get(r->m, n)->name);
 }
 
-/* Returns the part of a name before its last '/', without one at its beginning. */
-static tl_sv folder(tl_sv name) {
-  while (name.n && name.p[0] == '/')
-    name = (tl_sv){name.p + 1, name.n - 1};
-  while (name.n && name.p[name.n - 1] != '/')
-    name.n--;
-  return (tl_sv){name.p, name.n ? name.n - 1 : 0};
-}
-
-/* The path of calls that it was inlined from, else that of its name, else that of the first node of
- * the model that it comes from. */
-static int64_t scope_of(tl_view_record *r, tl_node_id n) {
-  const tl_node *node = tl_node_get(r->m, n);
-  tl_sv calls = tl_sym(r->m, node->scope), item;
-  tl_buf *room = &r->strings->room;
-  bool inserted;
-  while (calls.n && calls.p[0] == '/')
-    calls = (tl_sv){calls.p + 1, calls.n - 1};
-  tl_sv path = calls.n ? calls : folder(tl_sym(r->m, node->name));
-  if (path.n || !node->extra)
-    return tl_view_text(r->strings, path);
-  tl_lexer at = tl_trace_start(tl_trace_origins(r->m, n, &inserted));
-  tl_buf_clear(room);
-  return tl_trace_next(&at, room, &item) ? tl_view_text(r->strings, folder(item)) : 0;
-}
+static int64_t scope_of(tl_view_record *r, tl_node_id n) { return tl_view_scope(r, n); }
 
 static int64_t parent_of(tl_view_record *r, tl_node_id n) {
   tl_node_id owner = tl_graph_get(r->m, tl_node_get(r->m, n)->graph)->owner;

@@ -4,6 +4,7 @@
 
 #include "support/json_writer.h"
 #include "tools/cli/output.h"
+#include "tools/page/file.h"
 
 enum { SCHEMA = 1 };
 
@@ -77,4 +78,10 @@ tl_status tl_view_add_index(const tl_view_about *a, tl_chunks *chunks) {
   tl_chunks_add(chunks, "index", &index);
   tl_buf_release(&index);
   return chunks->failed ? tl_fail_memory(&a->cli->diag, TL_NOWHERE) : TL_OK;
+}
+
+tl_status tl_view_put_page(const tl_view_about *a, const char *path, const tl_chunks *chunks) {
+  for (uint32_t i = 0; i < a->n; i++)
+    TL_TRY(tl_output_spares_inputs(a->cli, a->models[i].m, path));
+  return tl_view_write(a->cli, path, chunks);
 }

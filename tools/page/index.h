@@ -17,5 +17,9 @@ typedef struct tl_view_about {
 
 /* Adds chunk index, behind all others. TL_NO_MEMORY, reported, also for lack of memory before. */
 tl_status tl_view_add_index(const tl_view_about *a, tl_chunks *chunks) TL_NODISCARD;
+/* Writes the page to a path, whole or not at all, and over no file that a model was read from.
+ * TL_NO_MEMORY, TL_IO, TL_INVALID_ARGUMENT, reported. */
+tl_status tl_view_put_page(const tl_view_about *a, const char *path,
+                           const tl_chunks *chunks) TL_NODISCARD;
 
 #endif

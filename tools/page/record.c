@@ -375,6 +375,7 @@ void tl_view_record_release(tl_view_record *r) {
   tl_u32_vec_release(&r->motions);
   tl_u32_vec_release(&r->by_name);
   tl_u32_vec_release(&r->by_result);
+  tl_u32_vec_release(&r->scope_of_name);
   tl_u32_vec_release(&r->why);
   tl_map_release(&r->rules);
   tl_u32_vec_release(&r->rule_list);

@@ -89,6 +89,7 @@ typedef struct tl_view_record {
   tl_view_decision_vec decisions;
   tl_u32_vec decision_nodes; /* ids, 0: not known */
   tl_u32_vec by_name;        /* by text: the node of that name */
+  tl_u32_vec scope_of_name;  /* by text: the scope that metadata states for a node of that name */
   tl_u32_vec by_result;      /* by text: the node without a name whose first result is called so */
   tl_node_id named_to;       /* nodes below are in these lists */
   tl_u32_vec motions;        /* casts that moved or went: node or 0, its label, why (texts) */

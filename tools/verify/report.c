@@ -341,8 +341,8 @@ static void add_json(tl_buf *out, const tl_verify_report *r, bool equal, uint32_
   tl_json_finish(w);
 }
 
-/* Makes the page of the model whose tensors were compared: of the second one as it is, or of the
- * way of the first one to NPU form. */
+/* Makes and writes the page of the model whose tensors were compared: of the second one as it is,
+ * or of the way of the first one to NPU form. */
 static tl_status make_page(tl_cli *cli, tl_view_model *model, tl_chunks *chunks, tl_sv report) {
   bool second = cli->word2 != NULL;
   const tl_view_request request = {.cli = cli,
@@ -355,13 +355,13 @@ static tl_status make_page(tl_cli *cli, tl_view_model *model, tl_chunks *chunks,
                                .against = second ? cli->word : NULL,
                                .models = model,
                                .n = 1};
-  tl_status status = tl_view_model_make(model, &request, chunks);
-  return status == TL_OK ? tl_view_add_index(&about, chunks) : status;
+  TL_TRY(tl_view_model_make(model, &request, chunks));
+  TL_TRY(tl_view_add_index(&about, chunks));
+  return tl_view_put_page(&about, tl_cli_get(cli, TL_OPTION_PAGE), chunks);
 }
 
 /* Writes the page, with the report as its overlay of errors. */
 static tl_status write_page(tl_cli *cli, const tl_verify_report *r, uint32_t most) {
-  const char *path = tl_cli_get(cli, TL_OPTION_PAGE);
   tl_view_model model;
   tl_chunks chunks = {0};
   tl_buf report;
@@ -372,10 +372,6 @@ static tl_status write_page(tl_cli *cli, const tl_verify_report *r, uint32_t mos
     return tl_fail_memory(&cli->diag, TL_NOWHERE);
   }
   tl_status status = make_page(cli, &model, &chunks, tl_buf_view(&report));
-  if (status == TL_OK)
-    status = tl_output_spares_inputs(cli, model.m, path);
-  if (status == TL_OK)
-    status = tl_view_write(cli, path, &chunks);
   tl_view_model_release(&model);
   tl_chunks_release(&chunks);
   tl_buf_release(&report);

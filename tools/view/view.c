@@ -121,12 +121,10 @@ static tl_status make_models(view *v) {
 
 /* ---- the page -------------------------------------------------------------------------------- */
 
-static tl_status write_page(view *v) {
-  tl_cli *cli = v->cli;
+static tl_status write_page(const tl_view_about *about, const tl_chunks *chunks) {
+  tl_cli *cli = about->cli;
   const char *path = cli->outputs.at[0];
-  for (uint32_t i = 0; i < v->n; i++)
-    TL_TRY(tl_output_spares_inputs(cli, v->models[i].m, path));
-  TL_TRY(tl_view_write(cli, path, &v->chunks));
+  TL_TRY(tl_view_put_page(about, path, chunks));
   TL_TRY(tl_cli_apply(cli));
   if (tl_cli_has(cli, TL_OPTION_OPEN) && !tl_cli_has(cli, TL_OPTION_SERVE))
     tl_view_open(cli, path);
@@ -145,14 +143,14 @@ static tl_status serve(view *v, const tl_server *s) {
 }
 
 static tl_status show(view *v, const tl_server *s) {
-  TL_TRY(tl_view_add_index(&(tl_view_about){.cli = v->cli,
-                                            .what = v->n > 1 ? "compare" : "view",
-                                            .overlay = v->models[0].has_errors ? "error" : NULL,
-                                            .models = v->models,
-                                            .n = v->n},
-                           &v->chunks));
+  const tl_view_about about = {.cli = v->cli,
+                               .what = v->n > 1 ? "compare" : "view",
+                               .overlay = v->models[0].has_errors ? "error" : NULL,
+                               .models = v->models,
+                               .n = v->n};
+  TL_TRY(tl_view_add_index(&about, &v->chunks));
   if (v->cli->outputs.n)
-    TL_TRY(write_page(v));
+    TL_TRY(write_page(&about, &v->chunks));
   return s ? serve(v, s) : TL_OK;
 }
 

@@ -61,6 +61,11 @@ class App {
     return this.comparing() && this.state.of === 1 ? this.other : this.model;
   }
 
+  // Whether a model is a training step.
+  hasTimeline() {
+    return [this.model, this.other].some((model) => model && model.has('timeline'));
+  }
+
   // The key of a node of a model.
   keyIn(model, id) {
     return model === this.other && this.graph ? this.graph.b.keyOf(id) : id;

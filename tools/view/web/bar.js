@@ -32,7 +32,7 @@ class Bar {
       el('div.find', null, el('span.glass', { 'aria-hidden': 'true' }, '⌕'), this.input,
         this.count, this.hits),
       this.modes,
-      app.chunks.has('timeline') ? icon('▤', 'timeline', () => app.toggleDrawer('timeline')) : null,
+      app.hasTimeline() ? icon('▤', 'timeline', () => app.toggleDrawer('timeline')) : null,
       icon(LANGUAGE.now === 'zh' ? 'EN' : '中', 'language', () => app.setLanguage(
         LANGUAGE.now === 'zh' ? 'en' : 'zh')),
       icon('◐', 'theme', () => app.toggleTheme()), icon('?', 'help', () => app.help.open()),

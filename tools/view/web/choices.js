@@ -180,7 +180,7 @@ const Choices = {
     this.state.of = of;
     this.side.reset();
     if (this.state.overlay) await this.setOverlay(this.state.overlay, { keepTab: true });
-    else this.update(['stage', 'side']);
+    this.update(['stage', 'side', 'drawer']);
   },
 
   // Why things in a model are as they are: read once.

@@ -21,15 +21,25 @@ class Drawer {
     const open = this.app.state.drawer === 'timeline';
     this.element.classList.toggle('hidden', !open);
     if (!open) return;
-    if (!this.data) {
-      this.app.model.get('timeline').then((data) => {
+    const model = this.app.subject();
+    if (this.model !== model) {
+      this.model = model;
+      this.data = null;
+      this.built = false;
+      model.get('timeline').then((data) => {
+        if (this.model !== model) return;
         this.data = data || { stages: [] };
         this.update();
       });
-      return;
     }
+    if (!this.data) return;
     if (!this.built) this.build();
     this.draw();
+  }
+
+  // The key of the node of an event.
+  keyOf(event) {
+    return this.app.keyIn(this.model, event.uid + this.model.shift);
   }
 
   build() {
@@ -41,12 +51,14 @@ class Drawer {
       onkeydown: (e) => this.key(e) });
     this.lanes = el('div.lanes', { onscroll: () => this.draw() }, this.canvas);
     this.says = el('span.cut.grow.dim');
-    replace(this.element, el('div.drawerhead', null, el('h2', null, t('timeline')), this.says,
+    replace(this.element, el('div.drawerhead', null, el('h2', null, t('timeline')),
+      subjectChoice(this.app), this.says,
       icon('＋', 'zoomIn', () => this.zoom(1.6)), icon('－', 'zoomOut', () => this.zoom(1 / 1.6)),
       icon('×', 'close', () => this.app.toggleDrawer(null))), this.lanes);
     const stages = (this.data.stages || []).filter((x) => x.streams && x.streams.length);
     this.parts = [...new Set([stages[0], stages[stages.length - 1]])].filter(Boolean)
       .map((stage) => ({ label: this.labelOf(stage), streams: this.streamsOf(stage) }));
+    this.says.textContent = this.parts.length ? '' : t('noStep');
     this.end = 1;
     for (const part of this.parts) for (const s of part.streams) for (const e of s.events)
       this.end = Math.max(this.end, e.end);
@@ -71,7 +83,7 @@ class Drawer {
   }
 
   textOf(event) {
-    return event.label ?? this.app.model.text(event.name);
+    return event.label ?? this.model.text(event.name);
   }
 
   zoom(factor) {
@@ -127,7 +139,7 @@ class Drawer {
     const x = LEFT + (e.start - this.from) * this.scale, w = Math.max(1, (e.end - e.start) *
       this.scale - 0.5);
     if (x + w < LEFT || x > this.canvas.clientWidth + 4000) return;
-    const key = e.uid + this.app.model.shift, is = this.app.state.selection.includes(key);
+    const key = this.keyOf(e), is = this.app.state.selection.includes(key);
     c.fillStyle = is ? p.changed : p.series[this.classes.indexOf(e.kind) % p.series.length];
     c.fillRect(x, y, is ? Math.max(w, 3) : w, LANE - 4);
     if (is) c.fillRect(x - 1, y - 3, Math.max(w, 3) + 2, 3);
@@ -151,7 +163,7 @@ class Drawer {
 
   choose(event) {
     this.tell(event);
-    if (event.uid > 0) this.app.reveal([event.uid + this.app.model.shift]);
+    if (event.uid > 0) this.app.reveal([this.keyOf(event)]);
   }
 
   hover(e) {
@@ -173,8 +185,7 @@ class Drawer {
       this.from += step * 80 / this.scale;
       this.draw();
     } else if (step) {
-      const now = this.walked.findIndex((x) => this.app.state.selection.includes(x.uid +
-        this.app.model.shift));
+      const now = this.walked.findIndex((x) => this.app.state.selection.includes(this.keyOf(x)));
       const to = this.walked[Math.max(0, Math.min(this.walked.length - 1, now + step))];
       if (to) this.choose(to);
     } else return;

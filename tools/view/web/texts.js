@@ -13,6 +13,7 @@ const TEXTS = {
     '限定一个方面，-词 表示排除，"..." 保留空格。'],
   found: ['Found nodes', '找到的节点'],
   elsewhere: ['in another pass', '在其他阶段'],
+  noStep: ['This model is no training step', '此模型不是训练步'],
   nothing: ['Nothing found', '没有找到'],
   mode: ['What the graph shows', '图的显示方式'],
   mode_graph: ['Graph', '图'],
