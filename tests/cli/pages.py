@@ -163,7 +163,7 @@ def check_errors(tool, folder, model):
     check('no folder for the page', p.returncode == 4 and 'no/such/folder' in p.stderr)
     p = run(tool, 'explain', model, f'--page={model}')
     check(f'the model is no page: {p.stderr}', p.returncode == 1 and
-          'would be overwritten' in p.stderr)
+          'would be overwritten' in p.stderr and '--page: ' in p.stderr)
 
 
 # ---- verify --------------------------------------------------------------------------------------

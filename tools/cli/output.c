@@ -106,11 +106,12 @@ bool tl_output_is_input(const tl_cli *cli, const tl_module *m, const struct stat
   return false;
 }
 
-tl_status tl_output_spares_inputs(tl_cli *cli, const tl_module *m, const char *path) {
+tl_status tl_output_spares_inputs(tl_cli *cli, const tl_module *m, const char *path,
+                                  tl_option_id by) {
   struct stat st;
   if (stat(path, &st) != 0 || !tl_output_is_input(cli, m, &st))
     return TL_OK;
-  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, TL_OPTION_OUTPUT),
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, by),
                  "'%s' is an input of this conversion and would be overwritten", path);
 }
 
@@ -119,7 +120,7 @@ tl_status tl_output_check(tl_cli *cli, const tl_module *m, const tl_output_vec *
     struct stat st;
     const tl_output *o = &v->at[i];
     if (strcmp(o->path, "-") != 0 && stat(o->path, &st) == 0)
-      TL_TRY(tl_output_spares_inputs(cli, m, o->path));
+      TL_TRY(tl_output_spares_inputs(cli, m, o->path, TL_OPTION_OUTPUT));
   }
   return TL_OK;
 }

@@ -29,8 +29,9 @@ size_t tl_output_stem(const char *path);
 const char *tl_output_derive(tl_cli *cli, const char *path, const char *middle);
 /* Refuses outputs that are among the files from which the module was read. */
 tl_status tl_output_check(tl_cli *cli, const tl_module *m, const tl_output_vec *v) TL_NODISCARD;
-/* Refuses to write over a file that the module was read from. */
-tl_status tl_output_spares_inputs(tl_cli *cli, const tl_module *m, const char *path) TL_NODISCARD;
+/* Refuses to write over a file that the module was read from; by: the option that names it. */
+tl_status tl_output_spares_inputs(tl_cli *cli, const tl_module *m, const char *path,
+                                  tl_option_id by) TL_NODISCARD;
 /* Returns true if st is that of the model, or of a file from which it was read. */
 struct stat;
 bool tl_output_is_input(const tl_cli *cli, const tl_module *m, const struct stat *st);

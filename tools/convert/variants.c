@@ -138,11 +138,11 @@ static tl_status check_paths(variants *v) {
   TL_TRY(tl_output_check(v->cli, m, &v->inits));
   for (uint32_t i = 0; i < v->n_sets; i++) {
     model_set *set = &v->sets[i];
-    TL_TRY(tl_output_spares_inputs(v->cli, m, set->plan));
+    TL_TRY(tl_output_spares_inputs(v->cli, m, set->plan, TL_OPTION_OUTPUT));
     if (!set->files.combined.p)
       continue;
     const char *path = tl_weight_files_path(&set->files, set->files.combined);
-    TL_TRY(path ? tl_output_spares_inputs(v->cli, m, path)
+    TL_TRY(path ? tl_output_spares_inputs(v->cli, m, path, TL_OPTION_OUTPUT)
                 : tl_fail_memory(&v->cli->diag, TL_NOWHERE));
   }
   return TL_OK;

@@ -81,7 +81,8 @@ tl_status tl_view_add_index(const tl_view_about *a, tl_chunks *chunks) {
 }
 
 tl_status tl_view_put_page(const tl_view_about *a, const char *path, const tl_chunks *chunks) {
+  tl_option_id by = tl_cli_has(a->cli, TL_OPTION_PAGE) ? TL_OPTION_PAGE : TL_OPTION_OUTPUT;
   for (uint32_t i = 0; i < a->n; i++)
-    TL_TRY(tl_output_spares_inputs(a->cli, a->models[i].m, path));
+    TL_TRY(tl_output_spares_inputs(a->cli, a->models[i].m, path, by));
   return tl_view_write(a->cli, path, chunks);
 }
