@@ -67,8 +67,8 @@ static tl_sv origin_of(tl_view_record *r, tl_node_id n) {
   return tl_trace_next(&at, room, &item) ? item : (tl_sv){0};
 }
 
-/* The name of a node that a pass made is that of one of its origins, with the op behind it: it tells
- * no module where metadata does. */
+/* The name of a node that a pass made is that of one of its origins, with the op behind it: it
+ * tells no module where metadata does. */
 static uint32_t scope_of_names(tl_view_record *r, tl_node_id n) {
   tl_sv own = folder(tl_sym(r->m, tl_node_get(r->m, n)->name));
   if (own.n && !r->scope_of_name.n) /* no node has metadata */
