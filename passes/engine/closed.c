@@ -29,14 +29,14 @@ static void note_consumers(tl_match *match, tl_value_id v, tl_node_id n) {
   tl_buf list;
   tl_buf_init(&list);
   uint32_t outside = 0;
-  bool output = false;
+  bool output = false, told = tl_match_tells(match, TL_MISS_CLOSED);
   TL_FOR_USES(match->m, v, u) {
     tl_node_id user = tl_use_get(match->m, u)->user;
     if (is_matched(match, user))
       continue;
     bool leaves = tl_node_is_return(match->m, user);
     tl_sv name = leaves ? tl_value_name(match->m, v) : node_name(match, user);
-    if (outside < 4)
+    if (outside < 4 && told)
       tl_buf_printf(&list, "%s%s`%.*s`", outside ? ", " : "", leaves ? "graph output " : "",
                     TL_SV_ARG(name));
     outside++;

@@ -120,34 +120,35 @@ bool tl_rule_is_nearer(const tl_rule *a, const tl_miss *x, const tl_rule *b, con
   return (uint64_t)x->depth * b->n_match > (uint64_t)y->depth * a->n_match;
 }
 
-/* Keeps the nearest rule of each public pass. */
-static void keep(explainer *e, const tl_rule *rule, const tl_miss *miss) {
+/* Returns the place of the rule among the nearest ones of each public pass; NULL: another one is
+ * nearer. */
+static nearest *place_of(explainer *e, const tl_rule *rule, const tl_miss *miss) {
   uint32_t i = 0;
   while (i < e->n && e->at[i].rule->pass != rule->pass)
     i++;
   if (i == MOST_PASSES ||
       (i < e->n && !tl_rule_is_nearer(rule, miss, e->at[i].rule, &e->at[i].miss)))
-    return;
+    return NULL;
   e->n += i == e->n;
-  nearest *best = &e->at[i];
-  best->rule = rule;
-  best->miss = *miss;
-  best->miss.text = &best->text;
-  tl_buf_clear(&best->text);
-  if (miss->text->p)
-    tl_buf_add_sv(&best->text, tl_buf_view(miss->text));
+  return &e->at[i];
 }
 
+/* Most misses are not near: the text of one is made by a second match, only when it is kept. */
 static void consider(void *user, tl_node_id n, tl_rule *rule) {
   explainer *e = user;
-  tl_buf text;
-  tl_buf_init(&text);
-  tl_miss miss = {.text = &text};
+  tl_miss miss = {0};
   tl_arena_mark mark = tl_arena_save(&e->trial.scratch);
+  nearest *best = NULL;
   if (tl_rule_misses(&e->trial, rule, n, &miss) && is_near(rule, &miss))
-    keep(e, rule, &miss);
+    best = place_of(e, rule, &miss);
   tl_arena_rewind(&e->trial.scratch, mark);
-  tl_buf_release(&text);
+  if (!best)
+    return;
+  tl_buf_clear(&best->text);
+  best->rule = rule;
+  best->miss = (tl_miss){.text = &best->text};
+  (void)tl_rule_misses(&e->trial, rule, n, &best->miss);
+  tl_arena_rewind(&e->trial.scratch, mark);
 }
 
 static void explain_node(explainer *e, const tl_rule_index *index, tl_node_id n) {

@@ -205,7 +205,7 @@ static void note(tl_match *match, uint32_t innermost) {
   tl_buf_init(&why);
   if (!innermost)
     tl_buf_add_z(&why, "no scope has all nodes of the pattern");
-  else
+  else if (tl_match_tells(match, TL_MISS_CLOSED))
     (void)tl_scope_judge(match->scopes, match->rule, innermost, &why);
   tl_sv text = why.failed ? TL_SV("") : tl_buf_view(&why);
   tl_match_note(match, TL_MISS_CLOSED, "SCOPE", "%.*s", TL_SV_ARG(text));

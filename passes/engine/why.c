@@ -6,10 +6,18 @@
 
 enum { MOST_MENTIONED = 8 };
 
+static bool is_deeper(const tl_miss *miss, uint32_t depth) {
+  return miss && (!miss->code || depth > miss->depth);
+}
+
+bool tl_match_tells(const tl_match *match, uint32_t depth) {
+  return is_deeper(match->miss, depth) && match->miss->text;
+}
+
 /* Keeps the deepest reason; of equal depth the first. */
 void tl_match_note(tl_match *match, uint32_t depth, const char *code, const char *fmt, ...) {
   tl_miss *miss = match->miss;
-  if (!miss || (miss->code && depth <= miss->depth))
+  if (!is_deeper(miss, depth))
     return;
   miss->depth = depth;
   miss->code = code;
@@ -42,10 +50,11 @@ static void print_number(tl_buf *out, const tl_module *m, tl_value_id v) {
 
 void tl_rule_note_number(tl_match *match, uint32_t depth, const tl_excuse *e) {
   tl_buf found;
-  if (!match->miss)
+  if (!is_deeper(match->miss, depth))
     return;
   tl_buf_init(&found);
-  print_number(&found, match->m, e->value);
+  if (match->miss->text)
+    print_number(&found, match->m, e->value);
   tl_sv where = tl_node_where(match->m, e->node).node;
   tl_sv text = found.failed ? TL_SV("another") : tl_buf_view(&found);
   tl_match_note(match, depth, "CONST_VALUE", "`%.*s`: const %s%.9g, found %.*s", TL_SV_ARG(where),
@@ -68,10 +77,11 @@ static void print_attr(tl_buf *out, tl_match *match, const tl_excuse *e) {
 
 void tl_rule_note_attr(tl_match *match, uint32_t depth, const tl_excuse *e) {
   tl_buf found;
-  if (!match->miss)
+  if (!is_deeper(match->miss, depth))
     return;
   tl_buf_init(&found);
-  print_attr(&found, match, e);
+  if (match->miss->text)
+    print_attr(&found, match, e);
   tl_sv where = tl_node_where(match->m, e->node).node, name = tl_sym(match->m, e->name);
   tl_sv text = found.failed ? TL_SV("another") : tl_buf_view(&found);
   if (e->attr)
@@ -197,23 +207,24 @@ static void tell_leaves(telling *t, const tl_expr *e) {
 }
 
 /* A comparison shows its computed sides first, then the values and names in it. */
-void tl_rule_note_condition(tl_match *match, uint32_t depth, const tl_expr *condition) {
-  if (!match->miss)
-    return;
-  const tl_expr *e = failing_part(match, condition);
-  tl_buf why;
-  tl_buf_init(&why);
-  telling t = {.x = match, .out = &why};
+static void tell(tl_match *match, const tl_expr *e, tl_buf *out) {
+  telling t = {.x = match, .out = out};
   if (e->kind >= TL_EXPR_EQ && e->kind <= TL_EXPR_IN)
     for (uint16_t i = 0; i < e->n; i++)
       tell_computed(&t, e->args[i]);
   tell_leaves(&t, e);
+}
+
+void tl_rule_note_condition(tl_match *match, uint32_t depth, const tl_expr *condition) {
+  if (!is_deeper(match->miss, depth))
+    return;
+  const tl_expr *e = failing_part(match, condition);
+  tl_buf why;
+  tl_buf_init(&why);
+  if (match->miss->text)
+    tell(match, e, &why);
   tl_rv result = tl_rule_eval(match, e);
   tl_sv detail = why.failed || !why.p ? TL_SV("") : tl_buf_view(&why);
-  if (match->miss->code && depth <= match->miss->depth) {
-    tl_buf_release(&why);
-    return;
-  }
   tl_match_note(match, depth, code_of(e, result), "`%.*s` %s%.*s", TL_SV_ARG(e->text),
                 result.kind == TL_RV_NONE ? "cannot be told" : "does not hold", TL_SV_ARG(detail));
   match->miss->condition = e->text;

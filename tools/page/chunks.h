@@ -5,6 +5,7 @@
 #define TL_TOOLS_PAGE_CHUNKS_H
 
 #include "support/arena.h"
+#include "support/pool.h"
 #include "support/str.h"
 #include "support/vec.h"
 
@@ -22,6 +23,7 @@ typedef struct tl_chunks {
   tl_chunk_vec at;
   tl_arena names;
   const char *prefix; /* that names begin with; NULL: none */
+  tl_pool *pool;      /* owned; NULL until a large chunk is compressed */
   bool failed;        /* memory ran out */
 } tl_chunks;
 
