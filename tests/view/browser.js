@@ -105,6 +105,18 @@ async function searching(pages) {
   await pages.close(p, 'search');
 }
 
+async function searchFor(p, words) {
+  await p.keyboard.press('/');
+  await p.keyboard.type(words);
+  await p.keyboard.press('Enter');
+}
+
+async function shift(p, key) {
+  await p.keyboard.down('Shift');
+  await p.keyboard.press(key);
+  await p.keyboard.up('Shift');
+}
+
 async function walking(pages) {
   const p = await pages.open('transformer');
   await clickOn(p, 'Gemm classifier');
@@ -131,6 +143,21 @@ async function walking(pages) {
   await p.keyboard.press('Escape');
   await p.keyboard.press('Escape');
   check('Escape: nothing is selected', (await state(p)).selection.length === 0);
+  await searchFor(p, 'op:Gemm');
+  await p.keyboard.press('m');
+  await searchFor(p, 'input_ids');
+  check('m: what is found next is added', (await state(p)).selection.length === 2,
+    (await state(p)).names);
+  await p.keyboard.press('p');
+  check('m: the path between both', /Path of \d+ nodes/.test(await text(p, '.panel')));
+  const before = await p.evaluate(() => [window.tailorView.view.x, window.tailorView.view.y]);
+  await shift(p, 'ArrowLeft');
+  await shift(p, 'ArrowUp');
+  const after = await p.evaluate(() => [window.tailorView.view.x, window.tailorView.view.y]);
+  check('Shift and arrows: the view moves', after[0] > before[0] && after[1] > before[1],
+    [before, after]);
+  await p.keyboard.press('Escape');
+  await p.keyboard.press('Escape');
   await p.keyboard.press('?');
   check('?: all keys', await p.$eval('dialog', (d) => d.open &&
     d.querySelectorAll('kbd').length > 30));

@@ -4,8 +4,14 @@
 
 const Actions = {
   selectedItem() {
-    const [what] = this.state.selection;
-    return what === undefined ? null : this.itemFor(what);
+    const { selection } = this.state;
+    return selection.length ? this.itemFor(selection[selection.length - 1]) : null;
+  },
+
+  // What is selected stays so while others are selected, until this is asked again.
+  keepSelected() {
+    this.kept = this.kept.length ? [] : this.state.selection;
+    this.say(t(this.kept.length ? 'keeps' : 'keepsNot'));
   },
 
   openSelected() {

@@ -10,6 +10,7 @@ class App {
   constructor(root, chunks) {
     this.root = root;
     this.chunks = chunks;
+    this.kept = []; // what `m` keeps selected
     this.state = { pass: -1, mode: 'graph', step: 0, selection: [], reach: null, overlay: null,
       follow: null, query: '', tab: 'details', drawer: null, changedOnly: false, of: 1 };
     this.view = new View();
@@ -271,7 +272,8 @@ class App {
   // ---- actions ----------------------------------------------------------------------------------
 
   select(list, options = {}) {
-    this.state.selection = list;
+    if (!list.length) this.kept = [];
+    this.state.selection = this.withKept(list);
     if (!options.keepReach) this.state.reach = null;
     if (list.length && options.tab !== false && this.state.tab === 'pass' && !options.fromPass)
       this.state.tab = 'details';
@@ -280,6 +282,10 @@ class App {
     if (list.length) this.say(list.map((w) => this.nameOf(w)).slice(0, 3).join(', '));
     if (this.state.follow !== null && list.length === 1 && typeof list[0] === 'number' &&
         options.follow !== false) this.follow(list[0]);
+  }
+
+  withKept(list) {
+    return [...this.kept.filter((what) => !list.includes(what)), ...list];
   }
 
   nameOf(what) {
@@ -313,7 +319,7 @@ class App {
       present = keys.filter((key) => this.graph.indexOf.has(key));
     for (const key of present.slice(0, 200))
       for (const g of this.graph.tree.around(this.graph.indexOf.get(key))) open.add(g.id);
-    this.state.selection = options.select || present;
+    this.state.selection = options.select || this.withKept(present);
     if (!options.keepReach) this.state.reach = null;
     await this.build({ show: present.slice(0, options.all ? 100 : 20), zoom: options.zoom });
     if (options.select === undefined && present.length) this.say(this.nameOf(present[0]));

@@ -17,6 +17,11 @@ const KEYS = [
   ['ArrowDown', 'key_down', (app) => app.walk('down')],
   ['ArrowLeft', 'key_left', (app) => app.walk('left')],
   ['ArrowRight', 'key_right', (app) => app.walk('right')],
+  ['Shift+ArrowUp', 'pan_up', (app) => app.stage.pan(0, 1)],
+  ['Shift+ArrowDown', 'pan_down', (app) => app.stage.pan(0, -1)],
+  ['Shift+ArrowLeft', 'pan_left', (app) => app.stage.pan(1, 0)],
+  ['Shift+ArrowRight', 'pan_right', (app) => app.stage.pan(-1, 0)],
+  ['m', 'key_keep', (app) => app.keepSelected()],
   ['Backspace', 'key_around', (app) => app.selectAround()],
   ['u', 'reach_up', (app) => app.setReach('up')],
   ['d', 'reach_down', (app) => app.setReach('down')],
@@ -53,7 +58,7 @@ function listenToKeys(app) {
     const onButton = tag === 'BUTTON' && (e.key === 'Enter' || e.key === ' ');
     const scrolls = e.key.startsWith('Arrow') && target.closest('.panel, .rail, .table') &&
       tag !== 'CANVAS';
-    const work = known.get(e.key);
+    const work = known.get(e.shiftKey && e.key.startsWith('Arrow') ? `Shift+${e.key}` : e.key);
     if (!work || onButton || scrolls && !moveFocus(e)) return;
     if (!scrolls) work(app);
     e.preventDefault();
@@ -91,10 +96,14 @@ class Help {
       el('p.dim', null, t('helpMouse')), el('p', null, t('searchHelp')),
       el('div.keys', { tabindex: 0, style: { maxHeight: '50vh', overflow: 'auto' } },
         ...KEYS.flatMap(([key, text]) =>
-          [el('span', null, el('kbd', null, KEY_SIGNS[key] || key)), el('span', null, t(text))])),
+          [el('span', null, el('kbd', null, signOf(key))), el('span', null, t(text))])),
       close);
     this.element.showModal();
   }
 }
 
 const KEY_SIGNS = { ArrowUp: '↑', ArrowDown: '↓', ArrowLeft: '←', ArrowRight: '→', Escape: 'Esc' };
+
+function signOf(key) {
+  return key.startsWith('Shift+') ? `Shift ${KEY_SIGNS[key.slice(6)]}` : KEY_SIGNS[key] || key;
+}

@@ -113,6 +113,14 @@ class Stage {
     this.redraw(true);
   }
 
+  // Moves the view by a fifth of what is in sight.
+  pan(x, y) {
+    const { width, height } = this.size(), { view } = this.app;
+    view.x += x * width / 5;
+    view.y += y * height / 5;
+    this.redraw(true);
+  }
+
   fit() {
     this.app.fit();
     this.redraw(true);
