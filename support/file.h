@@ -72,6 +72,10 @@ tl_status tl_writer_open(tl_diag *d, const char *path, const volatile int *cance
 tl_status tl_writer_write(tl_writer *w, const void *p, size_t n);
 /* Appends `length` bytes of a file view, in the kernel where that is possible. */
 tl_status tl_writer_copy(tl_writer *w, const tl_file *f, uint64_t offset, uint64_t length);
+/* Appends the first `length` bytes of an open file, in the kernel where that is possible. *copied:
+ * false, with nothing appended, where the kernel cannot; the file may have become shorter: then
+ * fewer are appended. */
+tl_status tl_writer_copy_open(tl_writer *w, int fd, uint64_t length, bool *copied);
 /* Returns room for at least n bytes at the write position, to be filled and then taken with
  * tl_writer_advance; NULL on error. n at most 65536. */
 unsigned char *tl_writer_room(tl_writer *w, size_t n);

@@ -279,6 +279,17 @@ tl_status tl_writer_copy(tl_writer *w, const tl_file *f, uint64_t offset, uint64
   return tl_writer_write(w, f->data + offset + done, (size_t)(length - done));
 }
 
+tl_status tl_writer_copy_open(tl_writer *w, int fd, uint64_t length, bool *copied) {
+  uint64_t done = 0;
+  tl_status status = w->status;
+  if (status == TL_OK)
+    status = flush(w);
+  if (status == TL_OK)
+    status = copy_in_kernel(w, fd, 0, length, &done);
+  *copied = done > 0;
+  return status;
+}
+
 bool tl_writer_clone(tl_writer *w, int fd) {
   struct stat st;
   if (w->status != TL_OK || w->stream >= 0 || tl_writer_position(w) || fstat(fd, &st) != 0 ||

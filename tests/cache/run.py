@@ -328,6 +328,41 @@ def hard_links(p):
     assert os.stat(p.at('m.air')).st_mtime_ns > os.stat(p.at('m.tir')).st_mtime_ns, 'time'
 
 
+def large_entries(p):
+    """A large file that was hashed once is copied as it is from then on, unless anything became of
+    it; a list of states of another start of the system does not count."""
+    n = 5 << 18
+    with open(p.at('w.bin'), 'wb') as f:
+        f.write(random.Random(1).randbytes(4 * n))
+    write(p.at('m.tir'), 'graph @g(%x: f32[{0}]) -> (%y) {{\n  const %w: f32[{0}] = '
+          'file("w.bin", 0, {1})\n  %y = Add(%x, %w)\n}}\n'.format(n, 4 * n))
+    right = p.plain()
+    expect(p.convert()[0], 'misses', 'first')
+    large = [f for f in p.entries() if os.path.getsize(f) > 4 * n]
+    assert len(large) == 1, p.entries()
+    seen = os.path.join(os.path.dirname(large[0]), 'seen')
+    expect(p.convert()[:2], ('hits', right), 'young: hashed')
+    assert not os.path.exists(seen), 'a later change might have the same time'
+    time.sleep(2.1)
+    expect(p.convert()[:2], ('hits', right), 'old: hashed')
+    assert large[0][-1] in read(seen).decode(), 'its state is noted'
+    expect(p.convert()[:2], ('hits', right), 'not hashed')
+    for name, do in sorted(damages(), key=lambda damage: damage[0] != 'flip'):
+        st = os.stat(large[0])
+        do(large[0])
+        if os.path.isfile(large[0]) and not os.path.islink(large[0]):
+            os.utime(large[0], ns=(st.st_atime_ns, st.st_mtime_ns))
+        what, data, r = p.convert()
+        expect((what, data), ('misses', right), name)
+        assert 'damaged' in r.stderr, f'{name}: {r.stderr}'
+    time.sleep(2.1)
+    p.convert()
+    at = os.stat(seen).st_ino
+    write(seen, 'not a list')
+    expect(p.convert()[:2], ('hits', right), 'hashed, as the list is damaged')
+    assert os.stat(seen).st_ino != at, 'the list is made anew'
+
+
 def read_only(p):
     """In a cache that cannot be written hits are hits, and misses convert with a warning."""
     if os.geteuid() == 0:
@@ -476,8 +511,8 @@ def assert_same_model(p, path, right):
 
 TESTS = [messages_are_the_same, each_input_counts, edit_keeps_size_and_time, memo_is_for_old_files,
          external_weights, environment, what_is_not_cached, failures_are_not_cached,
-         output_is_input, write_if_changed, corruption, hard_links, read_only, full_disk,
-         not_a_cache, size_limit]
+         output_is_input, write_if_changed, corruption, hard_links, large_entries, read_only,
+         full_disk, not_a_cache, size_limit]
 
 
 def main():

@@ -304,8 +304,8 @@ static tl_status deliver(tl_cache *c) {
   tl_said_again(c->cli, messages, false);
   TL_TRY(tl_cli_apply(c->cli));
   tl_said_again(c->cli, messages, true);
-  if (c->entry.linked)
-    tl_entry_note_links(&c->entry);
+  if (c->entry.linked || c->entry.proved)
+    tl_entry_note_seen(&c->entry);
   count(c, &(tl_store_counts){.hits = 1});
   return TL_OK;
 }
@@ -364,7 +364,7 @@ static void place(tl_cache *c, const char *const *paths, const char *key) {
   int error = errno;
   bool there = !first && (error == EEXIST || error == ENOTEMPTY);
   if (first && c->entry.linked)
-    tl_entry_note_links(&c->entry);
+    tl_entry_note_seen(&c->entry);
   if (first || there)
     tl_manifest_add(&c->manifest, &c->store, c->base,
                     &(tl_manifest_set){.paths = paths, .n = c->opened.n});

@@ -101,10 +101,16 @@ tl_status tl_copy_out(const tl_copy *c, tl_changes *changes, tl_diag *d, tl_chec
   TL_TRY(tl_writer_open(d, c->path, c->cancel, &w));
   tl_writer_spare_disk(w);
   bool cloned = c->mode != TL_COPY_BYTES && tl_writer_clone(w, c->from);
+  bool known = c->known && cloned, good = true;
+  if (c->known && !cloned)
+    good = tl_writer_copy_open(w, c->from, c->size, &known) == TL_OK;
   tl_copy check = *c;
   if (cloned)
     check.from = tl_writer_descriptor(w);
-  bool good = walk(&check, cloned ? NULL : take_into_writer, w, sum);
+  if (known)
+    *sum = *c->known;
+  else
+    good = good && walk(&check, cloned ? NULL : take_into_writer, w, sum);
   if (good)
     return tl_changes_commit(changes, d, w);
   tl_writer_abort(w);

@@ -25,14 +25,17 @@ typedef struct tl_copy {
   const char *path; /* name of the copy */
   tl_copy_mode mode;
   const volatile int *cancel;
+  const tl_checksum *known; /* of `size` bytes, which need not be hashed; NULL: not known */
+  uint64_t size;
 } tl_copy;
 
 /* Computes the checksum of what a descriptor is open for. False with errno. */
 bool tl_checksum_of(int fd, const volatile int *cancel, tl_checksum *out);
 /* Copies into a new file. False with errno; the file may be there then, incomplete. */
 bool tl_copy_in(const tl_copy *c, tl_checksum *sum);
-/* Copies into the journal, and returns the checksum of the bytes that were written there. Reports
- * what writers report. *sum is empty if the entry could not be read. */
+/* Copies into the journal, and returns the checksum of the bytes that were written there: c->known
+ * if there is one and the kernel copied. Reports what writers report. *sum is empty if the entry
+ * could not be read. */
 tl_status tl_copy_out(const tl_copy *c, tl_changes *changes, tl_diag *d,
                       tl_checksum *sum) TL_NODISCARD;
 

@@ -55,6 +55,10 @@ bool tl_file_state_settled(const char *path, tl_file_state *out) {
   return true;
 }
 
+bool tl_file_state_is_old(const tl_file_state *state) {
+  return clock_ns() - state->changed_ns >= OLD_NS;
+}
+
 /* ---- the memo -------------------------------------------------------------------------------- */
 
 static char *memo_path(const tl_store *s, const tl_file_state *state, char out[TL_STORE_PATH]) {

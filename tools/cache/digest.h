@@ -25,6 +25,8 @@ bool tl_file_state_equal(const tl_file_state *a, const tl_file_state *b);
 /* Reads the state of a file; one that changed just now is waited for until a later change would
  * have another time. False: there is no such file. */
 bool tl_file_state_settled(const char *path, tl_file_state *out);
+/* Returns true if a change from now on would give another time, whatever clock keeps the times. */
+bool tl_file_state_is_old(const tl_file_state *state);
 
 /* Digests of this run. Zero-initialise, with the store. */
 typedef struct tl_known_digest {

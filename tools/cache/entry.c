@@ -2,8 +2,8 @@
 /* Implements entries (entry.h).
  *
  * A linked file can be edited under its other name. The entry keeps in 'seen' the state that each
- * linked file had when it was last known to be right. A file in another state is read and hashed;
- * it is served only if it is right. */
+ * linked or large file had when it was last known to be right. A file in another state is read and
+ * hashed; it is served only if it is right. */
 #include "tools/cache/entry.h"
 
 #include <errno.h>
@@ -183,7 +183,20 @@ static tl_fetched open_file(tl_entry *e, uint32_t i, struct stat *st, int *out) 
   return TL_FETCH_DAMAGED;
 }
 
-/* ---- links ----------------------------------------------------------------------------------- */
+/* ---- states ---------------------------------------------------------------------------------- */
+
+/* Begins a list of states with the start of the system that they hold for: after a crash a file can
+ * have its old state and other bytes. Returns false if that is not known. */
+static bool begin_seen(tl_buf *out) {
+  char id[64];
+  int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  ssize_t n = fd < 0 ? -1 : read(fd, id, sizeof id);
+  if (fd >= 0)
+    close(fd);
+  if (n > 0)
+    tl_buf_add(out, id, (size_t)n);
+  return n > 0 && !out->failed;
+}
 
 static void add_seen(uint32_t i, const tl_file_state *s, tl_buf *out) {
   tl_buf_printf(out, "%u %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 "\n", i, s->inode, s->size,
@@ -193,34 +206,43 @@ static void add_seen(uint32_t i, const tl_file_state *s, tl_buf *out) {
 /* Returns true if file i is in the state in which it was seen to be right. */
 static bool was_seen(const tl_entry *e, uint32_t i, const struct stat *st) {
   char path[TL_STORE_PATH];
-  tl_buf text;
-  tl_buf line;
+  tl_buf text, boot, line;
   bool damaged;
   tl_file_state state = tl_file_state_of(st);
   tl_buf_init(&text);
+  tl_buf_init(&boot);
   tl_buf_init(&line);
   add_seen(i, &state, &line);
-  bool seen = tl_record_read(named(e->path, "seen", path), &text, &damaged) && line.n &&
+  bool seen = tl_record_read(named(e->path, "seen", path), &text, &damaged) && begin_seen(&boot) &&
+              line.n && text.n > boot.n && memcmp(text.p, boot.p, boot.n) == 0 &&
               memmem(text.p, text.n, line.p, line.n);
   tl_buf_release(&text);
+  tl_buf_release(&boot);
   tl_buf_release(&line);
   return seen;
 }
 
-void tl_entry_note_links(tl_entry *e) {
+void tl_entry_note_seen(tl_entry *e) {
   char path[TL_STORE_PATH];
   tl_buf text;
   tl_buf_init(&text);
+  bool known = begin_seen(&text);
   for (uint32_t i = 0; i < e->files.n; i++) {
     tl_file_state state;
     const tl_entry_file *f = &e->files.at[i];
-    if (f->kind == TL_CHANGE_HIDDEN && tl_file_state_settled(inside(e->path, i, path), &state) &&
-        state.modified_ns == f->modified_ns && state.size == f->size)
+    if (f->proved)
+      add_seen(i, &f->seen, &text);
+    else if (e->linked && f->kind == TL_CHANGE_HIDDEN &&
+             tl_file_state_settled(inside(e->path, i, path), &state) &&
+             state.modified_ns == f->modified_ns && state.size == f->size)
       add_seen(i, &state, &text);
   }
-  (void)!tl_record_write(e->store, named(e->path, "seen", path), tl_buf_view(&text));
+  if (known && !text.failed)
+    (void)!tl_record_write(e->store, named(e->path, "seen", path), tl_buf_view(&text));
   tl_buf_release(&text);
 }
+
+/* ---- links ----------------------------------------------------------------------------------- */
 
 /* Gives a file by a link, with the present time, as a file that was just written has. False: it is
  * to be copied, or *result is no success. */
@@ -248,25 +270,45 @@ static bool link_file(tl_entry *e, uint32_t i, int fd, tl_changes *changes, tl_f
 
 /* ---- giving ---------------------------------------------------------------------------------- */
 
+/* Copies a file. A large one that is in a state in which it was right is not hashed: that would cost
+ * more than the copy itself. */
+static tl_fetched copy_file(tl_entry *e, uint32_t i, int fd, const struct stat *st,
+                            tl_changes *changes, tl_diag *d) {
+  enum { LARGE = 1 << 22 };
+  struct stat after;
+  tl_checksum sum;
+  tl_entry_file *f = &e->files.at[i];
+  tl_file_state state = tl_file_state_of(st);
+  bool large = f->size >= LARGE, known = large && was_seen(e, i, st);
+  tl_copy c = {.from = fd,
+               .path = f->path,
+               .mode = e->mode,
+               .cancel = e->cancel,
+               .known = known ? &f->sum : NULL,
+               .size = f->size};
+  if (tl_copy_out(&c, changes, d, &sum) != TL_OK)
+    return TL_FETCH_FAILED;
+  tl_file_state now = {0};
+  if (fstat(fd, &after) == 0)
+    now = tl_file_state_of(&after);
+  e->why = "one of its files was changed";
+  if (strcmp(sum.hex, f->sum.hex) != 0 || (known && !tl_file_state_equal(&state, &now)))
+    return TL_FETCH_DAMAGED;
+  f->seen = state;
+  f->proved = large && tl_file_state_is_old(&state);
+  e->proved = e->proved || (f->proved && !known);
+  return TL_FETCHED;
+}
+
 static tl_fetched give_file(tl_entry *e, uint32_t i, tl_changes *changes, tl_diag *d) {
   struct stat st;
-  tl_checksum sum;
   int fd;
-  const tl_entry_file *f = &e->files.at[i];
   tl_fetched result = open_file(e, i, &st, &fd);
   if (result != TL_FETCHED)
     return result;
-  if (e->mode == TL_COPY_LINK && link_file(e, i, fd, changes, &result)) {
-    close(fd);
-    return TL_FETCHED;
-  }
-  tl_copy c = {.from = fd, .path = f->path, .mode = e->mode, .cancel = e->cancel};
-  if (result == TL_FETCHED && tl_copy_out(&c, changes, d, &sum) != TL_OK) {
-    result = TL_FETCH_FAILED;
-  } else if (result == TL_FETCHED && strcmp(sum.hex, f->sum.hex) != 0) {
-    e->why = "one of its files was changed";
-    result = TL_FETCH_DAMAGED;
-  }
+  bool linked = e->mode == TL_COPY_LINK && link_file(e, i, fd, changes, &result);
+  if (!linked && result == TL_FETCHED)
+    result = copy_file(e, i, fd, &st, changes, d);
   close(fd);
   return result;
 }

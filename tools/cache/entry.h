@@ -14,6 +14,8 @@ typedef struct tl_entry_file {
   uint64_t size;
   int64_t modified_ns; /* when it was hashed */
   tl_checksum sum;
+  bool proved; /* in the state `seen` its bytes are those of the sum */
+  tl_file_state seen;
 } tl_entry_file;
 
 TL_VEC(tl_entry_file_vec, tl_entry_file);
@@ -36,6 +38,7 @@ typedef struct tl_entry {
   cJSON *root;     /* of an entry that was read: the index */
   uint64_t bytes;  /* that a new one takes on the disk */
   bool linked;     /* a file was linked, so that others can change it */
+  bool proved;     /* a large file was hashed, and is right */
   const char *why; /* static */
   char path[TL_STORE_PATH];
 } tl_entry;
@@ -54,9 +57,9 @@ tl_fetched tl_entry_find(tl_entry *e, const char *key);
 tl_fetched tl_entry_give(tl_entry *e, tl_changes *changes, tl_diag *d);
 /* Checks all files of an entry that was found. */
 tl_fetched tl_entry_check(tl_entry *e);
-/* The journal was applied: notes the state of linked files, so that the next use need not read
- * them unless they were changed. */
-void tl_entry_note_links(tl_entry *e);
+/* The journal was applied: notes the state of linked files and of large ones, so that the next use
+ * need not hash them unless they were changed. */
+void tl_entry_note_seen(tl_entry *e);
 void tl_entry_release(tl_entry *e);
 
 #endif
