@@ -73,11 +73,11 @@ tl_status tl_wire_start(tl_wire *w, tl_writer *out) {
 tl_status tl_wire_finish(tl_wire *w) {
   take_room(w);
   uint64_t written = tl_writer_position(w->out) - w->base;
-  bool same = w->next == w->lengths.n && (w->failed || written == w->counted);
+  bool same = w->next == w->lengths.n && written == w->counted;
   tl_wire_release(w);
-  if (!same)
-    return TL_INTERNAL;
-  return w->failed ? TL_IO : TL_OK;
+  if (w->failed)
+    return TL_IO;
+  return same ? TL_OK : TL_INTERNAL;
 }
 
 uint64_t tl_wire_position(const tl_wire *w) {

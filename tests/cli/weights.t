@@ -51,6 +51,12 @@ $ (ulimit -f 4; tailor convert in/m.tir -o full/m.air --external-weight=1 --summ
 $ (ulimit -f 4; tailor convert in/m.tir -o full/m.onnx --external-weight=1 --summary=none -O0); echo $?; ls -A full
 > 4
 ! full/m.onnx.data: error: cannot write 'full/m.onnx.data': File too large
+# Weights inside: a full disk is no internal error, whatever follows the weight that does not fit.
+$ head -c 300000 /dev/zero >in/w.bin; printf 'graph @g(%%x: f32[75000]) -> (%%y) {\n  const %%w: f32[75000] = file("w.bin", 0, 300000)\n  %%a = Add(%%x, %%w)\n  %%b = Relu(%%a)\n  %%y = Tanh(%%b)\n}\n' >in/i.tir; (ulimit -f 64; tailor convert in/i.tir -o full/i.onnx --summary=none -O0); echo $?; (ulimit -f 64; tailor convert in/i.tir -o full/i.air --summary=none -O0); echo $?; ls -A full
+> 4
+> 4
+! full/i.onnx: error: cannot write 'full/i.onnx': File too large
+! full/i.air: error: cannot write 'full/i.air': File too large
 # Overwriting everything works.
 $ tailor convert in/m.tir -o two/m.air --external-weight=2 --summary=none -O0; stat -c '%n %s' two/weight/*; ls -A two/weight
 > two/weight/m_weight_combined 106496
