@@ -270,8 +270,8 @@ static bool link_file(tl_entry *e, uint32_t i, int fd, tl_changes *changes, tl_f
 
 /* ---- giving ---------------------------------------------------------------------------------- */
 
-/* Copies a file. A large one that is in a state in which it was right is not hashed: that would cost
- * more than the copy itself. */
+/* Copies a file. A large one that is in a state in which it was right is not hashed: that would
+ * cost more than the copy itself. */
 static tl_fetched copy_file(tl_entry *e, uint32_t i, int fd, const struct stat *st,
                             tl_changes *changes, tl_diag *d) {
   enum { LARGE = 1 << 22 };
