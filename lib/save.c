@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/handle.h"
+#include "support/vec.h"
 
 static tl_status save(tl_model *m, const char *path) {
   tl_context *c = m->context;
@@ -56,7 +57,7 @@ static tl_status hand_over(const taker *t, const char *name, const char *path) {
                  : TL_OK;
 }
 
-static int is_entry(const struct dirent *e) {
+static bool is_entry(const struct dirent *e) {
   return strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
 }
 
@@ -80,26 +81,50 @@ static tl_status hand_over_entry(const taker *t, const char *name, tl_status sta
   return status;
 }
 
+TL_VEC(name_vec, char *);
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Reads the names in a folder, sorted. They are on the heap. */
+static bool list_folder(const char *path, name_vec *names) {
+  DIR *folder = opendir(path);
+  bool good = folder != NULL;
+  for (const struct dirent *e; good && (e = readdir(folder));) {
+    char *copy = is_entry(e) ? strdup(e->d_name) : NULL;
+    good = !is_entry(e) || (copy && name_vec_push(names, copy));
+    if (!good)
+      free(copy);
+  }
+  if (folder)
+    closedir(folder);
+  if (names->n)
+    qsort(names->at, names->n, sizeof *names->at, by_name);
+  return good;
+}
+
 /* Hands out the files of a folder but the model itself, sorted by name, and removes them. depth:
  * folders below it that may follow. */
 static tl_status hand_over_folder(const taker *t, const char *folder, const char *model,
                                   int depth) {
-  struct dirent **entries = NULL;
-  tl_status status = TL_OK;
+  name_vec names = {0};
   char *path = join(t->root, folder);
-  int n = path ? scandir(path, &entries, is_entry, alphasort) : -1;
-  for (int i = 0; i < n; i++) {
-    char *name = join(folder, entries[i]->d_name);
+  tl_status status = path && list_folder(path, &names) ? TL_OK : TL_NO_MEMORY;
+  if (status != TL_OK)
+    status = tl_fail_memory(&t->c->diag, TL_NOWHERE);
+  for (uint32_t i = 0; i < names.n; i++) {
+    char *name = join(folder, names.at[i]);
     if (!name)
       status = tl_fail_memory(&t->c->diag, TL_NOWHERE);
     else if (strcmp(name, model) != 0)
       status = hand_over_entry(t, name, status, depth);
     free(name);
-    free(entries[i]);
+    free(names.at[i]);
   }
-  free(entries);
+  name_vec_release(&names);
   free(path);
-  return n < 0 ? tl_fail_memory(&t->c->diag, TL_NOWHERE) : status;
+  return status;
 }
 
 /* Makes the folder, in memory where the system has a place for that. */

@@ -80,7 +80,7 @@ static tl_status join(tl_run_flats *f, size_t i, tl_settings *s, tl_diag *d) {
   ok = text && *slot;
   if (!s->file_at[id].file)
     s->file_at[id] = f->at[i];
-  free(text);
+  cJSON_free(text);
   cJSON_Delete(whole);
   return ok ? TL_OK : tl_fail_memory(d, f->at[i]);
 }

@@ -193,7 +193,7 @@ static tl_status add_object(tl_diag *d, tl_location where, const cJSON *item, tl
   if (!text)
     return tl_fail_memory(d, where);
   tl_buf_add_z(out, text);
-  free(text);
+  cJSON_free(text);
   return TL_OK;
 }
 

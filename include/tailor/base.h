@@ -117,6 +117,26 @@ typedef struct tl_tensor_view {
   uint64_t bytes;      /* of data */
 } tl_tensor_view;
 
+/* Where all memory of the library comes from. The functions may be called by several threads at
+ * once. */
+typedef struct tl_allocator {
+  void *user; /* handed to the functions */
+  /* Returns at least `bytes` > 0 bytes at a multiple of `alignment`, a power of two of at most 64;
+   * NULL when there are none, which ends the call of the library as lack of memory does. */
+  void *(*allocate)(void *user, size_t bytes, size_t alignment);
+  /* Returns a block of the new size with the same content, at a multiple of 16, in place of p that
+   * allocate or resize returned; NULL when there is none, and p stays. */
+  void *(*resize)(void *user, void *p, size_t bytes);
+  /* Takes a block back; p is not NULL. */
+  void (*release)(void *user, void *p);
+} tl_allocator;
+
+/* Sets the allocator of this process, which is copied; `user` must live as long as the process. To
+ * be called before every other function, once. Returns TL_ERROR_USAGE if something has been
+ * allocated, or a function is missing; TL_ERROR_UNSUPPORTED in the static library, which takes its
+ * memory from malloc. There is no message, as there is no context. */
+TL_API int tl_allocator_set(const tl_allocator *a);
+
 #ifdef __cplusplus
 }
 #endif
