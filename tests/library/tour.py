@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.append(os.path.dirname(HERE))
 import guard  # noqa: E402
 
-PROGRAMS = ('tour', 'tour-cpp', 'own', 'allocator')
+PROGRAMS = ('tour', 'tour-cpp', 'edit', 'own', 'allocator')
 
 
 def build_for_threads(folder):

@@ -327,6 +327,16 @@ def interface(_files):
             yield f'the public header as {standard}: {p.stderr.strip().splitlines()[0]}'
 
 
+def exercised(files):
+    """A program that the tests run calls each public function."""
+    programs = [f for f in files if f.endswith(('.c', '.cpp')) and
+                f.startswith(('examples/', 'tests/library/'))]
+    calls = ''.join(text(f) for f in programs)
+    for name in re.findall(r'^ +(tl_\w+);', text('lib/tailor.map'), re.M):
+        if not re.search(rf'\b{name}\(', calls):
+            yield f'lib/tailor.map: no program of examples or tests/library calls {name}'
+
+
 def documented(_files):
     """Doxygen finds a comment at everything in the public headers, and understands it."""
     if not shutil.which('doxygen'):
@@ -347,7 +357,7 @@ def named(_files):
 
 CHECKS = [layers, one_way, said_once, op_names, pass_rows, licences, sizes, functions, layout,
           golden_files, kinds_of_tests, unfinished, headers, machine_paths, citations, named,
-          wall_clocks, globals_that_change, interface, documented]
+          wall_clocks, globals_that_change, interface, exercised, documented]
 
 
 def main():
