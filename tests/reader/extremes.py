@@ -11,13 +11,13 @@ import concurrent.futures
 import glob
 import os
 import random
-import resource
 import subprocess
 import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, 'scripts'))
+sys.path[:0] = [os.path.join(ROOT, 'scripts'), os.path.join(ROOT, 'tests')]
+import guard  # noqa: E402
 from op_tables import read_tables  # noqa: E402
 
 INTS = (0, -1, 2, 1 << 31, (1 << 31) - 1, (1 << 63) - 1, -(1 << 63))
@@ -161,11 +161,6 @@ def modules(args):
             yield f'{domain}::{name} {change}', made.text()
 
 
-def limit():
-    resource.setrlimit(resource.RLIMIT_CPU, (120, 120))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
 def judge(args, folder, number, text):
     """'' or what went wrong."""
     source = os.path.join(folder, f'{number}.tir')
@@ -173,9 +168,9 @@ def judge(args, folder, number, text):
         f.write(text)
     for target, level in (('air', '2'), ('onnx', '2'), ('air', '0')):
         out = os.path.join(folder, f'{number}.{target}')
-        p = subprocess.run([args.tailor, 'convert', '-q', '--allow-unmapped', source, '-o', out,
-                            '-O' + level], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                           text=True, errors='replace', check=False, preexec_fn=limit)
+        p = guard.run([args.tailor, 'convert', '-q', '--allow-unmapped', source, '-o', out,
+                       '-O' + level], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                      text=True, errors='replace')
         if os.path.exists(out):
             os.remove(out)
         if p.returncode not in CODES or (p.returncode and 'error' not in p.stdout):

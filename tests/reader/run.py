@@ -15,9 +15,10 @@ import tempfile
 import onnx
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import element_types  # noqa: E402
 import flags  # noqa: E402
+import guard  # noqa: E402
 import integers  # noqa: E402
 import limits  # noqa: E402
 import names  # noqa: E402
@@ -30,15 +31,9 @@ LEVELS = ('0', '2')
 
 def convert(args, source, target, *more):
     """(exit code, what was said). A conversion of these models that takes minutes hangs."""
-    p = subprocess.run([args.tailor, 'convert', source, '-o', target, *more],
-                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-                       preexec_fn=limit)
+    p = guard.run([args.tailor, 'convert', source, '-o', target, *more],
+                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     return p.returncode, p.stdout
-
-
-def limit():
-    import resource
-    resource.setrlimit(resource.RLIMIT_CPU, (120, 120))
 
 
 def says(case, code, text):
