@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zlib
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import guard  # noqa: E402
 
@@ -49,7 +50,12 @@ class Sandbox:
             return []
         return ['prlimit', '--core=0'] + ([] if self.sanitized else [f'--as={MEMORY}'])
 
-    def run(self, *arguments, wrapper=(), leaks=True, **more):
+    def run(self, *arguments, wrapper=(), leaks=None, **more):
+        """leaks: whether they are looked for, which costs as much as the run; None: in every fourth
+        run, always the same ones."""
+        if leaks is None:
+            name = ' '.join(os.path.basename(a) for a in arguments)
+            leaks = zlib.crc32(name.encode()) % 4 == 0
         try:
             p = guard.run([*wrapper, *self.limits(), self.tool, *arguments],
                           stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
