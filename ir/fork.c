@@ -102,6 +102,7 @@ static void copy_numbers(tl_module *to, const tl_module *from) {
   to->ir_version = from->ir_version;
   to->model_version = from->model_version;
   to->source_opset = from->source_opset;
+  to->source_bytes = from->source_bytes;
   to->producer_name = from->producer_name;
   to->producer_version = from->producer_version;
   to->domain = from->domain;

@@ -27,8 +27,10 @@ void tl_host_heap_release(tl_host_heap *h) { tl_arena_release(&h->text); }
 /* The payload is aligned as its head is. */
 static char *payload_of(tl_host_bytes *b) { return (char *)b + PAYLOAD_ALIGNMENT; }
 
-/* Accounts for bytes; false when the limit would be exceeded. */
+/* Accounts for the bytes of a value; false when a limit would be exceeded. */
 static bool take(tl_host_heap *h, uint64_t bytes) {
+  if (h->most && bytes > h->most)
+    return false;
   if (h->limit && (bytes > h->limit || h->used > h->limit - bytes))
     return false;
   h->used += bytes;

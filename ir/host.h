@@ -16,6 +16,7 @@ typedef struct tl_host_heap {
   uint64_t used; /* bytes of payload now alive */
   uint64_t peak;
   uint64_t limit;      /* 0: none */
+  uint64_t most;       /* bytes of one value; 0: no bound */
   uint64_t text_bytes; /* of `used`, in text */
   tl_arena text;       /* of strings that kernels made; grows until the heap is released */
 } tl_host_heap;

@@ -273,6 +273,7 @@ struct tl_module {
   tl_size_vec sizes;             /* of the last inference, by value; rewrites leave them true */
   tl_file_vec files;             /* owned; the model file and external data */
   tl_definition_vec definitions; /* filled by the pass outline-definitions */
+  uint64_t source_bytes;         /* of the files that it was read from; 0: not known */
   int64_t ir_version;
   int64_t model_version;
   int64_t source_opset; /* default-domain opset as imported; 0 when built otherwise */

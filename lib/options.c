@@ -12,7 +12,8 @@ static const tl_option_id of_files[] = {TL_OPTION_READ, TL_OPTION_FRAMEWORK,
                                         TL_OPTION_EXTERNAL_WEIGHT, TL_OPTION_ALLOW_UNMAPPED};
 
 /* Options of other groups that functions take the place of. */
-static const tl_option_id of_functions[] = {TL_OPTION_JOBS, TL_OPTION_MEMORY_LIMIT};
+static const tl_option_id of_functions[] = {TL_OPTION_JOBS, TL_OPTION_MEMORY_LIMIT,
+                                            TL_OPTION_MAX_TIME};
 
 static bool has(const tl_option_id *list, size_t n, tl_option_id id) {
   for (size_t i = 0; i < n; i++)

@@ -207,6 +207,18 @@ static tl_status run_within_limit(tl_module *m, tl_pass *pass, const tl_pipeline
   return status;
 }
 
+/* Refuses what a pass made of the model if it has too many nodes now. */
+static tl_status check_growth(const tl_module *m, const tl_pass *pass, const tl_pass_result *r) {
+  int64_t most = pass->options->max_nodes;
+  if (r->nodes_after <= r->nodes_before || r->nodes_after <= most)
+    return TL_OK;
+  return tl_fail(m->diag, TL_LIMIT, TL_AT_FILE(m->path),
+                 "pass '%s' makes %llu nodes of %llu, more than %lld\v--max-nodes allows up to "
+                 "4000000, and --unroll-limit=0 unrolls no loops",
+                 pass->name, (unsigned long long)r->nodes_after,
+                 (unsigned long long)r->nodes_before, (long long)most);
+}
+
 /* Runs one pass with hooks, timing, counting and the verifier. */
 static tl_status run_one(tl_module *m, tl_pass *pass, const tl_pipeline_options *p, tl_arena *rooms,
                          unsigned *levels, tl_pass_result *r) {
@@ -219,6 +231,7 @@ static tl_status run_one(tl_module *m, tl_pass *pass, const tl_pipeline_options 
   r->nodes_after = tl_module_count_nodes(m);
   if (status != TL_OK)
     return status;
+  TL_TRY(check_growth(m, pass, r));
   /* Declared types may be wrong until inference has replaced them. */
   if (r->row->fn == tl_pass_infer_shapes)
     *levels |= TL_VERIFY_SHAPES;

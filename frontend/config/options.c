@@ -26,6 +26,8 @@
 #define CACHE TL_COMMAND_CACHE
 #define ATC TL_COMMAND_ATC
 #define TEST_RULES TL_COMMAND_TEST_RULES
+/* They read models. */
+#define READING (CONVERT | OPT | INFO | EXPLAIN | RUN | VERIFY | SIMULATE | DIFF | EXTRACT)
 #define TRAINING (CONVERT | OPT | EXPLAIN | SIMULATE)
 
 /* Where keys of a run configuration stand, and what happens to them, by their consumer. */

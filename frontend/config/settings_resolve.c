@@ -323,16 +323,21 @@ static tl_status resolve_aipp(tl_settings *s, tl_diag *d) {
   return tl_read_aipp(d, &s->arena, tl_at_option(s, id), s->value[id], &s->options);
 }
 
+static tl_status read_size(tl_settings *s, tl_diag *d, tl_option_id id, uint64_t *bytes) {
+  const char *text = tl_settings_get(s, id);
+  if (tl_parse_size(tl_sv_from(text), bytes) && *bytes)
+    return TL_OK;
+  return tl_fail(d, TL_INVALID_ARGUMENT, tl_at_option(s, id),
+                 "'%s' is not a size\vwrite a number of bytes, or for example 512M or 32G", text);
+}
+
 /* How much memory the device has: as the option says, else as the table of chips does. */
 static tl_status resolve_device_memory(tl_settings *s, tl_diag *d) {
-  const char *text = s->value[TL_OPTION_DEVICE_MEMORY];
   const char *chip = s->options.soc_version;
   s->options.device_memory = tl_soc_memory(tl_sv_from(chip ? chip : "Ascend910B1"));
-  if (!text ||
-      (tl_parse_size(tl_sv_from(text), &s->options.device_memory) && s->options.device_memory))
-    return TL_OK;
-  return tl_fail(d, TL_INVALID_ARGUMENT, tl_at_option(s, TL_OPTION_DEVICE_MEMORY),
-                 "'%s' is not a size\vwrite a number of bytes, or for example 512M or 32G", text);
+  return s->value[TL_OPTION_DEVICE_MEMORY]
+             ? read_size(s, d, TL_OPTION_DEVICE_MEMORY, &s->options.device_memory)
+             : TL_OK;
 }
 
 tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
@@ -340,6 +345,7 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
    * and the run configuration before precision. */
   tl_options *o = &s->options;
   bool ranged;
+  TL_TRY(read_size(s, d, TL_OPTION_MAX_TENSOR, &o->max_tensor));
   TL_TRY(read_run_config(s, d));
   TL_TRY(check_task(s, d));
   TL_TRY(check_exclusive(s, d));

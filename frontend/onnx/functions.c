@@ -199,7 +199,8 @@ tl_status tl_onnx_check_growth(tl_onnx_functions *functions, tl_proto graph, uin
   TL_TRY(count_nodes(functions, graph, 1, 1, 0, &sum));
   if (sum > most)
     return tl_fail(functions->r->d, TL_LIMIT, TL_AT_FILE(functions->r->path),
-                   "inlining the functions gives %llu nodes, more than %llu",
-                   (unsigned long long)sum, (unsigned long long)most);
+                   "inlining the functions gives %llu nodes, more than %llu\v"
+                   "--max-nodes allows up to %d",
+                   (unsigned long long)sum, (unsigned long long)most, TL_ONNX_DEFAULT_MAX_NODES);
   return TL_OK;
 }

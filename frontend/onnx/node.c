@@ -3,6 +3,7 @@
  * This is the hot path of an import: it allocates nothing but the node itself. */
 #include "frontend/onnx/check.h"
 #include "frontend/onnx/constant.h"
+#include "frontend/onnx/load.h"
 #include "frontend/onnx/node.h"
 #include "frontend/onnx/notes.h"
 #include "frontend/onnx/ops.h"
@@ -217,8 +218,10 @@ tl_status tl_onnx_make_node(tl_onnx *reader, tl_graph_id g, const tl_node_wire *
   uint32_t first_body = reader->attributes.bodies.n;
   *out = TL_NO_NODE;
   if (++reader->n_nodes > reader->max_nodes)
-    return tl_fail(reader->r.d, TL_LIMIT, TL_AT_FILE(reader->r.path), "more than %llu nodes",
-                   (unsigned long long)reader->max_nodes);
+    return tl_fail(reader->r.d, TL_LIMIT, TL_AT_FILE(reader->r.path),
+                   "more than %llu nodes\v"
+                   "--max-nodes allows up to %d",
+                   (unsigned long long)reader->max_nodes, TL_ONNX_DEFAULT_MAX_NODES);
   TL_TRY(decode_attributes(reader, w));
   if (op == TL_OP_Constant) {
     bool done;

@@ -117,6 +117,7 @@ typedef struct tl_options {
   const tl_carried_option *carried;
   uint32_t n_carried;
   uint64_t device_memory;         /* bytes; 0: not known */
+  uint64_t max_tensor;            /* bytes of one tensor that is computed; 0: no bound */
   bool tell_unmapped;             /* warn about nodes that allow_unmapped lets pass */
   bool memory_order;              /* order nodes for less memory, see --order */
   bool deterministic;             /* kernels that add up in one order, where there are such */

@@ -7,6 +7,7 @@
 #include "frontend/onnx/load.h"
 #include "ir/text/parse.h"
 #include "ir/verify/verify.h"
+#include "lib/session/growth.h"
 #include "lib/session/session.h"
 #include "passes/train/step/state.h"
 #include "support/sha256.h"
@@ -76,8 +77,10 @@ static bool trains(const tl_settings *settings) {
 
 /* Returns the options of the ONNX reader. */
 static tl_onnx_load_options onnx_options(const tl_session *s) {
-  return (tl_onnx_load_options){
-      .mode = mode_of(s), .options = &s->settings->options, .training = trains(s->settings)};
+  return (tl_onnx_load_options){.mode = mode_of(s),
+                                .options = &s->settings->options,
+                                .max_nodes = (uint32_t)s->settings->options.max_nodes,
+                                .training = trains(s->settings)};
 }
 
 /* Returns true if the file is AIR or a text dump of it: its suffix says so, or its first fields do
@@ -112,6 +115,8 @@ static tl_status load_stream(const tl_session *s, tl_module **out) {
     status = check_framework(s, "-", air);
   if (status == TL_OK && !air && looks_like_text(s, f)) {
     status = parse(s, "-", text_of(f), out);
+    if (status == TL_OK)
+      (*out)->source_bytes = f->size;
     tl_file_close(f);
     return status;
   }
@@ -141,8 +146,11 @@ static tl_status load_file(const tl_session *s, const char *path, tl_module **ou
   tl_status status = air && !named ? TL_OK : check_kind(s, f);
   if (status == TL_OK)
     status = check_framework(s, path, air);
+  uint64_t bytes = f->size;
   if (status == TL_OK && text)
     status = parse(s, path, text_of(f), out);
+  if (status == TL_OK && text)
+    (*out)->source_bytes = bytes;
   tl_file_close(f);
   if (status != TL_OK || text)
     return status;
@@ -190,7 +198,8 @@ static tl_status load_beside(const tl_session *s, const char *path, tl_module *m
     tl_file_close(text);
     return status;
   }
-  tl_onnx_load_options o = {.mode = mode_of(s), .options = &s->settings->options};
+  tl_onnx_load_options o = onnx_options(s);
+  o.training = false;
   return tl_onnx_load_beside(s->diag, path, &o, m);
 }
 
@@ -208,8 +217,9 @@ static tl_status link_optimizer(const tl_session *s, tl_module *m) {
  * after a failure. */
 static tl_status complete(const tl_session *s, const char *path, tl_sv bytes, tl_module **out) {
   (*out)->user_ops = s->user_ops;
-  tl_status status = s->ignores_own_config ? TL_OK
-                                           : tl_settings_take_model(s->settings, s->diag, *out);
+  tl_status status = tl_growth_loaded(s, *out, bytes.n);
+  if (status == TL_OK && !s->ignores_own_config)
+    status = tl_settings_take_model(s->settings, s->diag, *out);
   if (status == TL_OK)
     status = read_declarations(s, path, bytes, *out);
   if (status == TL_OK)

@@ -4,6 +4,7 @@
 #include "backend/onnx/export.h"
 #include "backend/text/pbtxt.h"
 #include "ir/text/print.h"
+#include "lib/session/growth.h"
 #include "lib/session/session.h"
 #include "passes/train/step/state.h"
 
@@ -51,6 +52,7 @@ static tl_status save_tir(const tl_session *s, const tl_module *m, const char *p
 
 tl_status tl_session_save(const tl_session *s, tl_module *m, const tl_destination *to) {
   const tl_options *options = s->options ? s->options : &s->settings->options;
+  TL_TRY(tl_growth_check(s, m, to));
   switch (to->format) {
   case TL_FORMAT_AIR: {
     tl_options written;

@@ -95,6 +95,6 @@ $ printf '[{"model": "m1.tir", "outputs": ["f.air"]}, {"model": "m2.tir", "outpu
 > f.air
 # Limits of memory: tests/limits.
 $ tailor convert m1.tir -o n.air -q --memory-limit=nothing
-! tailor: error: --memory-limit: 'nothing' is not a number of bytes
-!   hint: for example 500M or 2G
+! tailor: error: --memory-limit: 'nothing' is not a size
+!   hint: write a number of bytes, or for example 512M or 2G
 ? 1

@@ -11,11 +11,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tools/batch/jobserver.h"
+#include "tools/cli/limits.h"
 
 enum {
   EXIT_NO_MEMORY = 70,
@@ -49,35 +49,6 @@ typedef struct batch {
   int code;
 } batch;
 
-static tl_status read_limit(tl_cli *cli, uint64_t *limit) {
-  const char *text = tl_cli_get(cli, TL_OPTION_MEMORY_LIMIT);
-  *limit = 0;
-  if (!tl_cli_has(cli, TL_OPTION_MEMORY_LIMIT) ||
-      (tl_parse_size(tl_sv_from(text), limit) && *limit))
-    return TL_OK;
-  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
-                 tl_at_option(&cli->settings, TL_OPTION_MEMORY_LIMIT),
-                 "'%s' is not a number of bytes\vfor example 500M or 2G", text);
-}
-
-static void limit_memory(uint64_t bytes) {
-  struct rlimit r;
-  if (bytes == 0 || getrlimit(RLIMIT_DATA, &r) != 0)
-    return;
-  if (r.rlim_max == RLIM_INFINITY || bytes < r.rlim_max)
-    r.rlim_cur = bytes;
-  (void)setrlimit(RLIMIT_DATA, &r);
-}
-
-tl_status tl_batch_limit_memory(tl_cli *cli) {
-  uint64_t limit;
-  if (cli->given && cli->given->is_job)
-    return TL_OK;
-  TL_TRY(read_limit(cli, &limit));
-  limit_memory(limit);
-  return TL_OK;
-}
-
 /* ---- one job --------------------------------------------------------------------------------- */
 
 static void close_outputs(job *j) {
@@ -93,7 +64,7 @@ static void close_outputs(job *j) {
 static void be_job(batch *b, const job *j) {
   uint64_t share = j->alone ? b->limit : b->limit / b->most;
   bool good = dup2(j->out, STDOUT_FILENO) >= 0 && dup2(j->err, STDERR_FILENO) >= 0;
-  limit_memory(share);
+  tl_limit_memory(share);
   int code = good ? b->run(j->line) : EXIT_CANNOT_START;
   fflush(NULL);
   _exit(code);
@@ -266,7 +237,7 @@ static uint32_t most_at_once(tl_cli *cli, const tl_jobserver *server) {
 tl_status tl_batch_run(tl_cli *cli, tl_job_fn run, int *code) {
   tl_arguments_vec lines = {0};
   batch b = {.cli = cli, .run = run};
-  TL_TRY(read_limit(cli, &b.limit));
+  TL_TRY(tl_limit_memory_option(cli, &b.limit));
   tl_status status = tl_jobs_make(cli, &lines);
   if (status == TL_OK && !(b.jobs = calloc(lines.n, sizeof *b.jobs)))
     status = tl_fail_memory(&cli->diag, TL_NOWHERE);

@@ -15,7 +15,5 @@ typedef int (*tl_job_fn)(const tl_arguments *job);
  * first job, in their order, that failed; 0 if none did. Reports what has to do with the batch
  * itself. */
 tl_status tl_batch_run(tl_cli *cli, tl_job_fn run, int *code) TL_NODISCARD;
-/* Limits the memory of this process to --memory-limit, if it is given. */
-tl_status tl_batch_limit_memory(tl_cli *cli) TL_NODISCARD;
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@ enum { EXIT_IO = 4, MOST_ARGUMENTS = 510, STACK = 1 << 16 };
 static volatile int stop_signal;
 static volatile int held;
 static const tl_changes *journal;
+static volatile int late_code; /* exit code of a process that takes too long */
 
 /* The first signal asks the process to stop, the second ends it, but not while files get their
  * names. */
@@ -64,6 +66,33 @@ const volatile int *tl_signals_install(const tl_changes *changes) {
 }
 
 void tl_signals_hold(bool hold) { held = hold; }
+
+/* The system repeats the signal each second, so one that comes while files get their names is not
+ * lost. What does not look at signals ends, too: a hostile model may keep it busy. Only
+ * async-signal-safe functions may be called here. */
+static void on_time(int number) {
+  static const char message[] =
+      "tailor: error: --max-time: the command takes more processor time than it may\n"
+      "  hint: allow more seconds with --max-time, 0 for no bound, if the model is worth it\n";
+  (void)number;
+  if (held)
+    return;
+  if (journal)
+    tl_changes_abandon(journal);
+  if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
+    _exit(late_code); /* nobody to tell */
+  _exit(late_code);
+}
+
+void tl_signals_limit_time(uint64_t seconds, int code) {
+  struct rlimit r;
+  if (seconds == 0 || getrlimit(RLIMIT_CPU, &r) != 0 || r.rlim_cur <= seconds)
+    return; /* a bound that is there already stays */
+  late_code = code;
+  install(SIGXCPU, on_time, 0);
+  r.rlim_cur = (rlim_t)seconds;
+  (void)setrlimit(RLIMIT_CPU, &r);
+}
 
 /* ---- crashes --------------------------------------------------------------------------------- */
 

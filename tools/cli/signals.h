@@ -20,6 +20,10 @@ void tl_signals_watch_crashes(int argc, char **argv);
 void tl_signals_rerun(void);
 /* Gives crashes their default effect, for processes whose end somebody waits for. */
 void tl_signals_forget_crashes(void);
+/* Ends the process with this exit code and a message once it has taken so many seconds of processor
+ * time, at whatever it is: no output gets its name any more. 0: no bound. Processes that it starts
+ * have the same bound, each for itself. */
+void tl_signals_limit_time(uint64_t seconds, int code);
 /* While held, no signal ends the process: files are getting their names. */
 void tl_signals_hold(bool hold);
 

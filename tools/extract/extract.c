@@ -141,9 +141,8 @@ static tl_status extract(tl_cli *cli, tl_module *m, tl_output_vec *v, tl_buf *te
 
 /* Refuses options of a run when nothing is run. */
 static tl_status check_data(tl_cli *cli) {
-  static const tl_option_id runs[] = {TL_OPTION_INPUT,    TL_OPTION_DIM,     TL_OPTION_SEED,
-                                      TL_OPTION_FORMAT,   TL_OPTION_THREADS, TL_OPTION_MEMORY_LIMIT,
-                                      TL_OPTION_MAX_TRIPS};
+  static const tl_option_id runs[] = {TL_OPTION_INPUT,  TL_OPTION_DIM,     TL_OPTION_SEED,
+                                      TL_OPTION_FORMAT, TL_OPTION_THREADS, TL_OPTION_MAX_TRIPS};
   if (tl_cli_has(cli, TL_OPTION_EXTRACT_DATA))
     return strcmp(cli->word, "-") != 0
                ? TL_OK

@@ -4,27 +4,16 @@
 #include "tools/run/evaluation.h"
 
 #include "ir/infer/infer.h"
+#include "tools/cli/limits.h"
 #include "tools/convert/pipeline.h"
-
-/* Reads --memory-limit in bytes; 0 means no limit. */
-static tl_status read_limit(tl_cli *cli, uint64_t *limit) {
-  const char *text = tl_cli_get(cli, TL_OPTION_MEMORY_LIMIT);
-  *limit = 0;
-  if (!tl_cli_has(cli, TL_OPTION_MEMORY_LIMIT))
-    return TL_OK;
-  if (tl_parse_size(tl_sv_from(text), limit) && *limit)
-    return TL_OK;
-  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
-                 tl_at_option(&cli->settings, TL_OPTION_MEMORY_LIMIT),
-                 "'%s' is not a size\vwrite a number of bytes, or for example 512M or 2G", text);
-}
 
 tl_status tl_evaluation_init(tl_evaluation *e, tl_cli *cli) {
   uint64_t threads, seed, limit, trips;
   *e = (tl_evaluation){.cli = cli};
   tl_host_heap_init(&e->heap, 0);
-  TL_TRY(read_limit(cli, &limit));
+  TL_TRY(tl_limit_memory_option(cli, &limit));
   e->heap.limit = limit;
+  e->heap.most = cli->settings.options.max_tensor;
   if (!tl_parse_u64(tl_sv_from(tl_cli_get(cli, TL_OPTION_THREADS)), &threads) ||
       !tl_parse_u64(tl_sv_from(tl_cli_get(cli, TL_OPTION_SEED)), &seed) ||
       !tl_parse_u64(tl_sv_from(tl_cli_get(cli, TL_OPTION_MAX_TRIPS)), &trips))

@@ -99,7 +99,12 @@ static tl_status fail_size(tl_eval *ctx, uint32_t i, tl_dtype dtype, int rank,
   if (!tl_eval_product(dims, 0, rank, &n) ||
       (dtype != TL_DTYPE_STRING && !tl_dtype_bytes(dtype, (uint64_t)n, &bytes)))
     return tl_eval_fail(ctx, "result %u would have more elements than can be counted", i);
-  uint64_t limit = ctx->heap->limit;
+  uint64_t limit = ctx->heap->limit, most = ctx->heap->most;
+  if (dtype != TL_DTYPE_STRING && most && bytes > most)
+    return tl_fail(ctx->m->diag, TL_LIMIT, tl_node_where(ctx->m, ctx->node),
+                   "result %u needs %llu MiB, more than one tensor may take (%llu MiB)\v"
+                   "raise it with --max-tensor",
+                   i, (unsigned long long)(bytes >> 20), (unsigned long long)(most >> 20));
   if (dtype != TL_DTYPE_STRING && limit && (bytes > limit || ctx->heap->used > limit - bytes))
     return tl_fail(ctx->m->diag, TL_LIMIT, tl_node_where(ctx->m, ctx->node),
                    "result %u needs %llu MiB, which exceeds the memory limit of %llu MiB (%llu MiB "

@@ -1,0 +1,60 @@
+# What a small file may make of itself: outputs that are far larger are refused, or warned about by
+# name. Limits of memory count what AddressSanitizer takes, so these commands are not sanitized.
+$ printf 'graph @g(%%x: f32[1,64]) -> (%%y) {\n  const %%s: i64[2] = [64, 100000]\n  %%w = ConstantOfShape(%%s)\n  %%y = MatMul(%%x, %%w)\n}\n' >fill.tir
+$ tailor convert fill.tir -o fill.air -o fill.onnx --summary=none
+! fill.tir: warning: 24 MiB of constants are computed for a model of 119 bytes, the largest of them 'w' with 24 MiB [W_GROWTH]
+!   hint: --fold-limit=0 leaves what fills weights to the device, and --max-tensor refuses such models
+# The remedy that the hint names.
+$ tailor convert fill.tir -o small.air --summary=none --fold-limit=0; test $(wc -c <small.air) -lt 10000 && echo small
+> small
+$ tailor convert fill.tir -o no.air --max-tensor=16M; ls no.air
+! fill.tir: error: 'w' is computed and would take 24 MiB, more than one tensor may (16 MiB)
+!   hint: raise that with --max-tensor, or leave it to the device with --fold-limit=0
+! ls: cannot access 'no.air': No such file or directory
+? 2
+# A weight that a file holds is as large as its file, and no growth.
+$ tailor convert fill.onnx -o again.air --summary=none --max-tensor=16M && echo taken
+> taken
+$ tailor run fill.tir --max-tensor=16M
+! fill.tir: error: node ConstantOfShape->w: result 0 needs 24 MiB, more than one tensor may take (16 MiB)
+!   hint: raise it with --max-tensor
+? 2
+$ for c in verify 'simulate-ranks' 'extract --to=y -o p.tir --data=d'; do tailor ${c%% *} fill.tir $(test "$c" = verify && echo fill.tir) $(echo "$c" | sed 's/^[^ ]*//') --max-tensor=16M 2>&1 | grep -c 'more than one tensor may take'; done
+> 1
+> 0
+> 1
+$ tailor convert fill.tir -o no.air --max-tensor=much
+! tailor: error: --max-tensor: 'much' is not a size
+!   hint: write a number of bytes, or for example 512M or 32G
+? 1
+# Loops in loops: each is unrolled, up to a bound.
+$ /usr/bin/python3 -c 'd=3; print("graph @g(%x: f32[1,4]) -> (%y) {" + "".join("\n const %%n%d: i64[] = 40\n const %%c%d: bool[] = true\n %%%s = Loop(%%n%d, %%c%d, %%%s) { body=graph @b%d(%%i%d: i64[], %%k%d: bool[], %%a%d: f32[1,4]) -> (%%k%d, %%z%d) {" % (i, i, "y" if i == 0 else "z%d" % (i - 1), i, i, "x" if i == 0 else "a%d" % (i - 1), i, i, i, i, i, i) for i in range(d)) + "\n %%z%d = Exp(%%a%d)" % (d - 1, d - 1) + "} }" * d + "\n}")' >loops.tir
+$ tailor convert loops.tir -o loops.air --summary=none 2>&1 | sed 's/^\(.*warning: \)[0-9]*/\1N/'
+> loops.tir: warning: N nodes are made of a model of 505 bytes [W_GROWTH]
+>   hint: --unroll-limit=0 unrolls no loops, and --max-nodes refuses such models
+$ tailor convert loops.tir -o no.air --max-nodes=10000 2>&1 | sed 's/makes [0-9]* nodes of [0-9]*/makes N nodes of M/'
+> loops.tir: error: pass 'unroll-loops' makes N nodes of M, more than 10000
+>   hint: --max-nodes allows up to 4000000, and --unroll-limit=0 unrolls no loops
+$ tailor convert loops.tir -o few.air --max-nodes=10000 --unroll-limit=0 --summary=none && echo taken
+> taken
+# Every command that reads a model counts its nodes.
+$ for c in 'convert -o a.air' opt info explain run 'verify fill.tir' 'diff fill.tir' 'view -o v.html' 'extract --to=y -o p.tir' 'bisect --verify' simulate-ranks; do tailor ${c%% *} fill.tir $(echo "$c" | sed 's/^[^ ]*//') --max-nodes=1 2>&1 | grep -c 'the model has 2 nodes, more than 1$'; done | sort | uniq -c | sed 's/^ *//'
+> 11 1
+# Processor time: the command ends, at whatever it is, and leaves no file.
+$ tailor convert loops.tir -o late.air --max-nodes=4000000 --max-time=1 -q --verify-each --dump-dir=d1 >/dev/null; ls late.air
+! tailor: error: --max-time: the command takes more processor time than it may
+!   hint: allow more seconds with --max-time, 0 for no bound, if the model is worth it
+! ls: cannot access 'late.air': No such file or directory
+? 2
+$ tailor convert fill.tir -o a.air -q --max-time=-1
+! tailor: error: --max-time: '-1' is not an integer in 0..4294967295 [E10001]
+? 1
+# Memory, of commands that evaluate nothing.
+$ for c in opt info explain 'diff big.tir' 'view -o v.html' 'extract --to=y -o p.tir' 'convert -o a.air'; do test -e big.tir || /usr/bin/python3 -c 'print("graph @g(%x: f32[1,400000]) -> (%y) {\n  const %w: f32[400000] = [" + ", ".join(["0.5", "1.25"] * 200000) + "]\n  %y = Add(%x, %w)\n}")' >big.tir; tailor ${c%% *} big.tir $(echo "$c" | sed 's/^[^ ]*//') --memory-limit=3M 2>&1 >/dev/null | head -1; done
+> big.tir: error: out of memory
+> big.tir: error: out of memory
+> big.tir: error: out of memory
+> big.tir: error: out of memory
+> big.tir: error: out of memory
+> big.tir: error: out of memory
+> big.tir: error: out of memory
