@@ -37,8 +37,8 @@ def run(argv, cpu=CPU_SECONDS, **more):
 
 
 def begin(argv, cpu=CPU_SECONDS, **more):
-    """subprocess.Popen with the limit of CPU time, which holds for all that the program begins. It is
-    set from here: a shell that does so costs as much as half a run of the command."""
+    """subprocess.Popen with the limit of CPU time, which holds for all that the program begins. It
+    is set from here: a shell that does so costs as much as half a run of the command."""
     p = subprocess.Popen(argv, **more)
     try:
         most = resource.prlimit(p.pid, resource.RLIMIT_CPU)[1]
