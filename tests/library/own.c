@@ -369,9 +369,12 @@ static void wrong_kernels(tl_context *c, op_state *s) {
     REFUSED(run_once(m, &y), rows[i].code, rows[i].words);
   }
   s->kernel = HUGE_RESULT;
+  REFUSED(run_once(m, &y), TL_ERROR_INPUT, "--max-tensor");
+  NEED(tl_context_set(c, "max-tensor", "1000000000G") == TL_SUCCESS);
   tl_context_set_memory_limit(c, 1 << 20);
   REFUSED(run_once(m, &y), TL_ERROR_INPUT, "memory");
   tl_context_set_memory_limit(c, 0);
+  NEED(tl_context_unset(c, "max-tensor") == TL_SUCCESS);
   s->kernel = GOOD;
   NEED(run_once(m, &y) == TL_SUCCESS && y == 30);
   tl_model_destroy(m);
