@@ -21,7 +21,7 @@ static bool init_tables(tl_module *m, tl_diag *diag, const char *path, uint32_t 
   /* A typical node names itself and one result. */
   uint32_t expect = expect_nodes > UINT32_MAX / 8 ? UINT32_MAX / 8 : expect_nodes * 2;
   return m->path && m->had_ops &&
-         tl_symtab_init(&m->symbols, &m->arena, tl_seeds, tl_n_seeds, expect) == TL_OK &&
+         tl_symtab_init(&m->symbols, &m->arena, &tl_op_seeds, expect) == TL_OK &&
          tl_type_vec_push(&m->types, (tl_type){0}) && tl_extra_vec_push(&m->extras, (tl_extra){0});
 }
 
@@ -160,13 +160,6 @@ tl_extra *tl_module_extra(tl_module *m, uint32_t *slot) {
 tl_graph_id tl_value_graph(const tl_module *m, tl_value_id v) {
   const tl_value *value = tl_value_get(m, v);
   return value->kind == TL_VALUE_RESULT ? tl_node_get(m, value->def)->graph : value->def;
-}
-
-const tl_tensor *tl_value_constant(const tl_module *m, tl_value_id v) {
-  if (v == TL_NO_VALUE)
-    return NULL;
-  const tl_value *value = tl_value_get(m, v);
-  return value->kind == TL_VALUE_CONSTANT ? tl_tensor_get(m, value->tensor) : NULL;
 }
 
 /* Outputs are operands of the RETURN of a graph. */

@@ -260,9 +260,11 @@ struct tl_module {
   tl_opaque_vec opaque_ops; /* by id - tl_n_op_rows */
   tl_map opaque_index;      /* (domain, name) -> index into opaque_ops */
   uint8_t *had_ops;         /* arena, by op id below tl_n_op_rows: a node was of this op once */
-  tl_extra_vec extras;      /* entry 0 is empty */
-  tl_opset_vec opsets;      /* imports; the default domain is the empty symbol */
-  tl_call_vec calls;        /* in the order of the file */
+  const struct tl_npu_form **npu_forms; /* arena, by op id below tl_n_op_rows: candidates that
+                                         * passes/npu compiled; NULL: none yet */
+  tl_extra_vec extras;                  /* entry 0 is empty */
+  tl_opset_vec opsets;                  /* imports; the default domain is the empty symbol */
+  tl_call_vec calls;                    /* in the order of the file */
   tl_state_vec states;
   tl_gradient_vec gradients;     /* in the order in which they become ready */
   tl_value_id loss;              /* of a training step; TL_NO_VALUE: not known */
@@ -409,7 +411,10 @@ static inline tl_node_id tl_value_producer(const tl_module *m, tl_value_id v) {
 /* Returns the graph whose scope v belongs to. */
 tl_graph_id tl_value_graph(const tl_module *m, tl_value_id v);
 /* Returns the data of a constant, NULL otherwise (an overridable input is not constant). */
-const tl_tensor *tl_value_constant(const tl_module *m, tl_value_id v);
+static inline const tl_tensor *tl_value_constant(const tl_module *m, tl_value_id v) {
+  const tl_value *value = v ? tl_value_get(m, v) : NULL;
+  return value && value->kind == TL_VALUE_CONSTANT ? tl_slab_at(&m->tensors, value->tensor) : NULL;
+}
 /* Returns true when v is an output of its graph, or of a body inside it. */
 bool tl_value_is_output(const tl_module *m, tl_value_id v);
 /* Returns true for the node that holds a graph's outputs. */

@@ -5,8 +5,6 @@
 #include "ir/module.h"
 #include "support/assert.h"
 
-const tl_op *tl_op_row(tl_op_id op) { return op < tl_n_op_rows ? &tl_op_rows[op] : NULL; }
-
 /* Binary search; rows are sorted by (domain symbol, name symbol). */
 tl_op_id tl_op_find(tl_symbol domain, tl_symbol name) {
   uint32_t low = 0;

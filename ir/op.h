@@ -103,9 +103,12 @@ extern const tl_op tl_op_rows[];
 extern const uint32_t tl_n_op_rows;
 extern const tl_seed tl_seeds[];
 extern const uint32_t tl_n_seeds;
+extern const tl_seed_table tl_op_seeds;
 
 /* Returns the row of an id below tl_n_op_rows; NULL for opaque ops. */
-const tl_op *tl_op_row(tl_op_id op);
+static inline const tl_op *tl_op_row(tl_op_id op) {
+  return op < tl_n_op_rows ? &tl_op_rows[op] : NULL;
+}
 /* Finds or registers the op, opaque when the table lacks it. UINT32_MAX when memory is out. */
 tl_op_id tl_op_intern(tl_module *m, tl_symbol domain, tl_symbol name);
 /* Returns the id of an op of the table, UINT32_MAX without one. */

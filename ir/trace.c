@@ -84,7 +84,25 @@ tl_sv tl_trace_get(const tl_module *m, tl_node_id n, tl_trace what) {
 
 tl_lexer tl_trace_start(tl_sv list) { return tl_lex_start(list); }
 
+/* Gives the next item where it has no escapes, without copying it; false otherwise. */
+static bool next_plain(tl_lexer *lexer, tl_sv *item) {
+  const char *at = lexer->at;
+  while (at < lexer->end && (*at == '[' || *at == ',' || *at == ' '))
+    at++;
+  if (at == lexer->end || *at != '"')
+    return false;
+  at++;
+  const char *end = memchr(at, '"', (size_t)(lexer->end - at));
+  if (!end || !has_no_escapes((tl_sv){at, (size_t)(end - at)}))
+    return false;
+  *item = (tl_sv){at, (size_t)(end - at)};
+  lexer->at = end + 1;
+  return true;
+}
+
 bool tl_trace_next(tl_lexer *at, tl_buf *room, tl_sv *item) {
+  if (next_plain(at, item))
+    return true;
   tl_token t;
   do
     t = tl_lex_next(at);

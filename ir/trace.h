@@ -42,8 +42,8 @@ tl_sv tl_trace_origins(const tl_module *m, tl_node_id n, bool *inserted);
  * the model, where it has none. */
 void tl_trace_own(const tl_module *m, tl_node_id n, tl_buf *out);
 
-/* Walk a list that tl_trace_get gave: start, then next until it is false. *item is unquoted into
- * `room`. */
+/* Walk a list that tl_trace_get gave: start, then next until it is false. *item is a
+ * view of the list, or is unquoted into `room`. */
 tl_lexer tl_trace_start(tl_sv list);
 bool tl_trace_next(tl_lexer *at, tl_buf *room, tl_sv *item);
 

@@ -33,7 +33,22 @@ def seed_hash(text):
     while len(left) > 16:
         h = fold(load(left[:8]) ^ k1, load(left[8:16]) ^ h)
         left = left[16:]
-    return f'{fold(k1 ^ n, fold(load(left[:8]) ^ k1, load(left[8:]) ^ h)) & 0xffffffff:#x}u'
+    return fold(k1 ^ n, fold(load(left[:8]) ^ k1, load(left[8:]) ^ h)) & 0xffffffff
+
+
+def seed_slots(strings):
+    """(hash, symbol + 1) of each slot of a symbol table with the empty text and the strings, as
+    support/symbol.c places them, with room for a small module."""
+    n = 64
+    while n < 2 * (len(strings) + 1 + 64):
+        n *= 2
+    slots = [(0, 0)] * n
+    for symbol, text in enumerate(['', *strings]):
+        at = seed_hash(text) % n
+        while slots[at][1]:
+            at = (at + 1) % n
+        slots[at] = (seed_hash(text), symbol + 1)
+    return slots
 
 
 def identifier(text):
@@ -167,8 +182,14 @@ class Emitter:
                 out.append(f'static const {types[name]} {name}[] = {{\n{body}}};\n\n')
         out.append(f'const tl_op tl_op_rows[] = {{\n{rows}}};\n\n')
         out.append('const uint32_t tl_n_op_rows = TL_N_OPS;\n\nconst tl_seed tl_seeds[] = {\n')
-        out += [f'  {{{quoted(s)}, {len(s.encode())}, {seed_hash(s)}}},\n' for s in self.strings]
-        return ''.join(out) + '};\n\nconst uint32_t tl_n_seeds = TL_N_SEEDS;\n'
+        out += [f'  {{{quoted(s)}, {len(s.encode())}, {seed_hash(s):#x}u}},\n' for s in self.strings]
+        out.append('};\n\nconst uint32_t tl_n_seeds = TL_N_SEEDS;\n\n')
+        slots = seed_slots(self.strings)
+        out.append('static const tl_symbol_slot slots[] = {\n')
+        out += [f'  {{{h:#x}u, {s}}},\n' for h, s in slots]
+        out.append('};\n\nconst tl_seed_table tl_op_seeds = {tl_seeds, TL_N_SEEDS, '
+                   f'{len(slots)}, slots}};\n')
+        return ''.join(out)
 
 
 class Functions:

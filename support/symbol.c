@@ -45,9 +45,12 @@ static tl_status grow_slots(tl_symtab *t, uint32_t symbols) {
 static tl_status grow_entries(tl_symtab *t, uint32_t cap) {
   if (cap <= t->cap)
     return TL_OK;
-  tl_symbol_entry *entries = tl_pages_grow(t->entries, t->cap, cap, sizeof *entries);
+  tl_symbol_entry *entries = tl_pages_alloc_raw(cap, sizeof *entries);
   if (!entries)
     return TL_NO_MEMORY;
+  if (t->n)
+    memcpy(entries, t->entries, t->n * sizeof *entries);
+  tl_pages_free(t->entries, t->cap, sizeof *entries);
   t->entries = entries;
   t->cap = cap;
   return TL_OK;
@@ -119,22 +122,32 @@ tl_symbol tl_intern_hashed(tl_symtab *t, tl_sv s, uint32_t hash) {
 tl_symbol tl_intern(tl_symtab *t, tl_sv s) { return intern(t, s, hash_of(s), true); }
 tl_symbol tl_intern_view(tl_symtab *t, tl_sv s) { return intern(t, s, hash_of(s), false); }
 
-/* The empty text is symbol 0, the seeds are the symbols from 1 on. */
-tl_status tl_symtab_init(tl_symtab *t, tl_arena *arena, const tl_seed *seeds, uint32_t n_seeds,
+/* Enters the seeds behind the empty text. They differ: nothing is compared. */
+static void enter_seeds(tl_symtab *t, const tl_seed_table *seeds) {
+  bool made = seeds->slots && seeds->n_slots == t->n_slots;
+  if (made)
+    memcpy(t->slots, seeds->slots, t->n_slots * sizeof *t->slots);
+  for (uint32_t i = 0; i < seeds->n; i++) {
+    t->entries[t->n++] = (tl_symbol_entry){seeds->at[i].text, seeds->at[i].n};
+    if (!made)
+      place(t, (tl_symbol_slot){seeds->at[i].hash, t->n});
+  }
+}
+
+tl_status tl_symtab_init(tl_symtab *t, tl_arena *arena, const tl_seed_table *seeds,
                          uint32_t expect) {
+  static const tl_seed_table none = {0};
   memset(t, 0, sizeof *t);
   t->arena = arena;
+  seeds = seeds ? seeds : &none;
   if (expect < 64)
     expect = 64;
-  tl_status status = tl_symtab_reserve(t, n_seeds + 1 + expect);
+  tl_status status = tl_symtab_reserve(t, seeds->n + 1 + expect);
   if (status != TL_OK) {
     tl_symtab_release(t);
     return status;
   }
-  (void)tl_intern_view(t, TL_SV(""));      /* there is room */
-  for (uint32_t i = 0; i < n_seeds; i++) { /* seeds differ: nothing is compared */
-    t->entries[t->n] = (tl_symbol_entry){seeds[i].text, seeds[i].n};
-    place(t, (tl_symbol_slot){seeds[i].hash, ++t->n});
-  }
+  (void)tl_intern_view(t, TL_SV("")); /* symbol 0; there is room */
+  enter_seeds(t, seeds);
   return TL_OK;
 }

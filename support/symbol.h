@@ -31,6 +31,15 @@ typedef struct tl_symbol_slot {
   uint32_t next; /* symbol + 1, 0 = free */
 } tl_symbol_slot;
 
+/* Static texts that a table starts with, as symbols 1..n. They differ. */
+typedef struct tl_seed_table {
+  const tl_seed *at;
+  uint32_t n;
+  uint32_t n_slots;            /* power of two */
+  const tl_symbol_slot *slots; /* the table that has the seeds and the empty text; NULL: it is made
+                                * when needed */
+} tl_seed_table;
+
 /* The table; tl_symtab_init prepares it. */
 typedef struct tl_symtab {
   tl_symbol_entry *entries; /* owned */
@@ -41,9 +50,9 @@ typedef struct tl_symtab {
   tl_arena *arena;       /* borrowed; receives copies */
 } tl_symtab;
 
-/* Prepares a table holding `seeds`, which differ, as symbols 1..n_seeds and the empty string as 0.
- * expect: number of symbols to make room for. TL_NO_MEMORY. */
-tl_status tl_symtab_init(tl_symtab *t, tl_arena *arena, const tl_seed *seeds, uint32_t n_seeds,
+/* Prepares a table holding `seeds` (NULL: none) as symbols 1..n and the empty string as 0. expect:
+ * number of symbols to make room for. TL_NO_MEMORY. */
+tl_status tl_symtab_init(tl_symtab *t, tl_arena *arena, const tl_seed_table *seeds,
                          uint32_t expect) TL_NODISCARD;
 /* Frees the table; copies of bytes stay in the arena. */
 void tl_symtab_release(tl_symtab *t);

@@ -119,7 +119,7 @@ tl_status tl_read_input_shapes(tl_diag *d, tl_arena *a, tl_location where, tl_sv
   tl_symtab names;
   /* The number of separators bounds the number of entries; empty entries leave the rest unused. */
   tl_input_shape *shapes = tl_arena_calloc(a, count_char(text, ';') + 1, sizeof *shapes);
-  if (!shapes || tl_symtab_init(&names, a, NULL, 0, 0) != TL_OK)
+  if (!shapes || tl_symtab_init(&names, a, NULL, 0) != TL_OK)
     return tl_fail_memory(d, where);
   uint32_t n = 0;
   tl_status status = TL_OK;

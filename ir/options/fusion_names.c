@@ -91,7 +91,8 @@ const char *tl_fusion_alias_at(uint32_t i) {
 
 bool tl_fusion_preset_has(const char *preset, tl_sv pass) {
   for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
-    if (strcmp(presets[i].name, preset) == 0 && tl_sv_is(pass, presets[i].pass))
+    if (presets[i].name[0] == preset[0] && strcmp(presets[i].name, preset) == 0 &&
+        tl_sv_is(pass, presets[i].pass))
       return true;
   return false;
 }

@@ -10,7 +10,8 @@
 #define ANY_CONSTANT (UINT32_MAX - 1)
 #define ANY_PRODUCER UINT32_MAX
 
-enum { MOST_DECIDING = 64 }; /* upper bound on alternative producers */
+enum { MOST_DECIDING = 64 };  /* upper bound on alternative producers */
+#define NOT_PLACED UINT32_MAX /* `first` of a slot whose entries have no place yet */
 
 /* Returns the key of rules with this root op, one of whose operands has this producer op. */
 static uint64_t key_of(tl_op_id root, uint32_t producer) { return (uint64_t)root << 32 | producer; }
@@ -154,8 +155,9 @@ static tl_rule_slot *slot_of(const tl_rule_index *index, uint64_t key) {
   return &index->slots[at];
 }
 
-/* Fills the hash table, at most half full, so that probing ends. */
-static bool fill_slots(tl_rule_index *index) {
+/* Fills the hash table, at most half full, so that probing ends. sorted: the entries of each key are
+ * neighbours already. */
+static bool fill_slots(tl_rule_index *index, bool sorted) {
   uint32_t n = 16;
   while (n / 2 < index->entries.n)
     n *= 2;
@@ -166,14 +168,48 @@ static bool fill_slots(tl_rule_index *index) {
   for (uint32_t i = 0; i < index->entries.n; i++) {
     tl_rule_slot *s = slot_of(index, index->entries.at[i].key);
     if (s->n == 0)
-      *s = (tl_rule_slot){index->entries.at[i].key, i, 0, 0};
+      *s = (tl_rule_slot){index->entries.at[i].key, sorted ? i : NOT_PLACED, 0, 0};
     s->n++;
     s->n_plain += !is_ranked(&index->entries.at[i].wants);
   }
   return true;
 }
 
-/* Sorted entries of one key are adjacent; the hash table finds the first. */
+/* Puts the entries of each key in order. Rules came by definition, so that nearly all are. */
+static void order_key(tl_rule_entry *at, uint32_t n) {
+  bool ordered = true;
+  for (uint32_t i = 1; i < n && ordered; i++)
+    ordered = by_key(&at[i - 1], &at[i]) <= 0;
+  if (!ordered)
+    qsort(at, n, sizeof *at, by_key);
+}
+
+/* Makes the entries of one key neighbours, in any order of keys: cheaper than sorting all of
+ * them. */
+static bool group(tl_rule_index *index) {
+  tl_rule_entry_vec old = index->entries;
+  tl_rule_entry *at = malloc((old.n + 1u) * sizeof *at);
+  uint32_t n = 0;
+  if (!at)
+    return false;
+  for (uint32_t i = 0; i < old.n; i++) {
+    tl_rule_slot *s = slot_of(index, old.at[i].key);
+    if (s->first == NOT_PLACED) {
+      s->first = n;
+      n += s->n;
+      s->n = 0;
+    }
+    at[s->first + s->n++] = old.at[i];
+  }
+  index->entries = (tl_rule_entry_vec){.at = at, .n = old.n, .cap = old.n};
+  tl_rule_entry_vec_release(&old);
+  for (uint32_t i = 0; i < n; i += slot_of(index, at[i].key)->n)
+    order_key(at + i, slot_of(index, at[i].key)->n);
+  return true;
+}
+
+/* Entries of one key are adjacent; the hash table finds the first. All rules, which remarks are
+ * made of, are in order of their keys. */
 tl_status tl_rule_index_build(tl_rule_index *index, const tl_ruleset *set, tl_rule_kind kind,
                               bool all) {
   *index = (tl_rule_index){.n_ops = tl_n_op_rows + set->m->opaque_ops.n};
@@ -184,9 +220,9 @@ tl_status tl_rule_index_build(tl_rule_index *index, const tl_ruleset *set, tl_ru
     if (r->kind == kind && (all || !r->off))
       ok = add_rule(index, r);
   }
-  if (ok && index->entries.n)
+  if (ok && all && index->entries.n)
     qsort(index->entries.at, index->entries.n, sizeof *index->entries.at, by_key);
-  if (ok && fill_slots(index))
+  if (ok && fill_slots(index, all) && (all || group(index)))
     return TL_OK;
   tl_rule_index_release(index);
   return tl_no_memory(set->m);

@@ -459,7 +459,7 @@ static tl_status visit_all(rewriting *w) {
 tl_status tl_pass_recurrent_to_scan(tl_pass *p, tl_module *m) {
   rewriting w = {.p = p, .m = m};
   TL_TRY(tl_pinned_find(p, m, &w.pinned));
-  TL_TRY(tl_npu_forms_init(&w.forms, m, p->scratch));
+  TL_TRY(tl_npu_forms_init(&w.forms, m));
   tl_arena_init(&w.lists, 0);
   tl_status status = visit_all(&w);
   tl_arena_release(&w.lists);

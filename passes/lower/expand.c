@@ -103,7 +103,7 @@ tl_status tl_pass_expand(tl_pass *p, tl_module *m) {
   tl_node_id first = tl_module_node_end(m);
   TL_TRY(tl_pass_rules(p, m, TL_RULE_EXPAND, &rules));
   judge j = {.status = TL_OK};
-  TL_TRY(tl_npu_forms_init(&j.forms, m, p->scratch));
+  TL_TRY(tl_npu_forms_init(&j.forms, m));
   tl_arena_init(&j.lists, 0);
   j.x = (tl_site){.m = m, .scratch = &j.lists, .options = p->options};
   tl_rewriter r = {p, m, rules, TL_RULE_EXPAND, ROUNDS, lacks_form, &j, NULL};

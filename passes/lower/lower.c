@@ -391,7 +391,7 @@ static tl_status check_edges(lowering *l) {
 
 static tl_status lower_module(lowering *l) {
   attr_vec attrs = {0};
-  tl_status status = tl_npu_forms_init(&l->forms, l->m, l->pass->scratch);
+  tl_status status = tl_npu_forms_init(&l->forms, l->m);
   if (status == TL_OK)
     status = tl_pinned_find(l->pass, l->m, &l->pinned);
   l->type_names = tl_arena_calloc(l->pass->scratch, tl_n_op_rows, sizeof *l->type_names);

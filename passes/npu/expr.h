@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NPU candidates of the op table (guard, operands, attributes; notation in docs/op-table.md),
- * compiled once per pass run into trees (passes/expr). Evaluation is in eval.h. */
+ * compiled once for each module into trees (passes/expr). Evaluation is in eval.h. */
 #ifndef TL_PASSES_NPU_EXPR_H
 #define TL_PASSES_NPU_EXPR_H
 
@@ -27,16 +27,14 @@ typedef struct tl_npu_form {
   uint32_t n_attrs;
 } tl_npu_form;
 
-/* Compiled candidates of all ops, each compiled on first use; lives in the scratch arena of a
- * pass. */
+/* Compiled candidates of all ops, each compiled on first use. The module keeps them, so that a
+ * later pass finds those of an earlier one. */
 typedef struct tl_npu_forms {
   tl_module *m;
-  tl_arena *arena;
-  const tl_npu_form **by_op; /* [tl_n_op_rows] */
 } tl_npu_forms;
 
-/* Initializes an empty table of forms; `arena` owns everything. Returns TL_NO_MEMORY, reported. */
-tl_status tl_npu_forms_init(tl_npu_forms *f, tl_module *m, tl_arena *arena) TL_NODISCARD;
+/* Finds the forms of a module, or starts them. Returns TL_NO_MEMORY, reported. */
+tl_status tl_npu_forms_init(tl_npu_forms *f, tl_module *m) TL_NODISCARD;
 /* Returns in *out all candidates of op < tl_n_op_rows, in order of preference; NULL if it has none.
  * Reports TL_NO_MEMORY, or TL_INTERNAL for a mistake in the op table. */
 tl_status tl_npu_forms_get(tl_npu_forms *f, tl_op_id op, const tl_npu_form **out) TL_NODISCARD;

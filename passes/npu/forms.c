@@ -69,7 +69,7 @@ static bool compile_binding(compiler *c, const tl_op *npu, bool is_attr, tl_sv i
     c->why = "the prototype has no such port or attribute";
     return false;
   }
-  out->value = tl_npu_expr_parse(c->forms->m, c->forms->arena, value,
+  out->value = tl_npu_expr_parse(c->forms->m, &c->forms->m->arena, value,
                                  is_attr ? TL_IN_ATTRS : TL_IN_OPERANDS, &c->why);
   return out->value && out->name != TL_NO_SYMBOL;
 }
@@ -82,7 +82,7 @@ static bool compile_bindings(compiler *c, const tl_op *npu, bool is_attr, const 
   uint32_t count = 0;
   for (tl_sv rest = all; rest.n; count++)
     cut_item(&rest);
-  tl_npu_binding *at = tl_arena_calloc(c->forms->arena, count, sizeof *at);
+  tl_npu_binding *at = tl_arena_calloc(&c->forms->m->arena, count, sizeof *at);
   if (!at)
     return false;
   for (uint32_t i = 0; i < count; i++)
@@ -99,7 +99,7 @@ static bool compile(compiler *c, const tl_npu_candidate *row, tl_npu_form *form)
   form->row = row;
   c->at = tl_sv_from(row->guard);
   if (strcmp(row->guard, "always") != 0) {
-    form->guard = tl_npu_expr_parse(f->m, f->arena, c->at, TL_IN_GUARDS, &c->why);
+    form->guard = tl_npu_expr_parse(f->m, &f->m->arena, c->at, TL_IN_GUARDS, &c->why);
     if (!form->guard)
       return false;
   }
@@ -117,22 +117,20 @@ static bool compile(compiler *c, const tl_npu_candidate *row, tl_npu_form *form)
          compile_bindings(c, form->npu, true, row->attrs, &form->attrs, &form->n_attrs);
 }
 
-tl_status tl_npu_forms_init(tl_npu_forms *f, tl_module *m, tl_arena *arena) {
+tl_status tl_npu_forms_init(tl_npu_forms *f, tl_module *m) {
+  if (!m->npu_forms)
+    m->npu_forms = tl_arena_calloc(&m->arena, tl_n_op_rows, sizeof *m->npu_forms);
   f->m = m;
-  f->arena = arena;
-  f->by_op = tl_arena_calloc(arena, tl_n_op_rows, sizeof *f->by_op);
-  if (!f->by_op)
-    return tl_no_memory(m);
-  return TL_OK;
+  return m->npu_forms ? TL_OK : tl_no_memory(m);
 }
 
 tl_status tl_npu_forms_get(tl_npu_forms *f, tl_op_id op, const tl_npu_form **out) {
   const tl_op *row = tl_op_row(op);
-  *out = f->by_op[op];
+  *out = f->m->npu_forms[op];
   if (*out || row->n_npu == 0)
     return TL_OK;
   compiler c = {.forms = f, .op = row};
-  tl_npu_form *forms = tl_arena_calloc(f->arena, row->n_npu, sizeof *forms);
+  tl_npu_form *forms = tl_arena_calloc(&f->m->arena, row->n_npu, sizeof *forms);
   bool ok = forms != NULL;
   for (uint32_t i = 0; ok && i < row->n_npu; i++)
     ok = compile(&c, &row->npu[i], &forms[i]);
@@ -141,7 +139,7 @@ tl_status tl_npu_forms_get(tl_npu_forms *f, tl_op_id op, const tl_npu_form **out
   if (!ok)
     return tl_fail(f->m->diag, TL_INTERNAL, TL_AT_NODE(NULL, tl_sv_from(row->name)),
                    "op table: '%.*s': %s", TL_SV_ARG(c.at), c.why);
-  f->by_op[op] = forms;
+  f->m->npu_forms[op] = forms;
   *out = forms;
   return TL_OK;
 }

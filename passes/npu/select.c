@@ -42,8 +42,8 @@ static tl_status select_graph(tl_pass *p, tl_npu_forms *forms, tl_graph *g, tl_a
 /* made: only nodes that select has not visited */
 static tl_status select_all(tl_pass *p, tl_module *m, bool made) {
   tl_npu_forms forms;
-  tl_arena lists; /* lists of one node at a time; compiled rows stay in p->scratch */
-  tl_status status = tl_npu_forms_init(&forms, m, p->scratch);
+  tl_arena lists; /* lists of one node at a time */
+  tl_status status = tl_npu_forms_init(&forms, m);
   tl_arena_init(&lists, 0);
   for (uint32_t i = 0; i < m->graphs.n && status == TL_OK; i++)
     if (!m->graphs.at[i]->erased)

@@ -23,7 +23,7 @@ tl_precision_forms *tl_precision_forms_create(tl_module *m, const tl_options *op
                                               tl_arena *arena) {
   tl_precision_forms *f = tl_arena_calloc(arena, 1, sizeof *f);
   const tl_precision_form **by_op = tl_arena_calloc(arena, tl_n_op_rows, sizeof *by_op);
-  if (!f || !by_op || tl_npu_forms_init(&f->npu, m, arena) != TL_OK)
+  if (!f || !by_op || tl_npu_forms_init(&f->npu, m) != TL_OK)
     return NULL;
   f->m = m;
   f->options = options;

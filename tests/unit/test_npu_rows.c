@@ -21,11 +21,9 @@ static void rows_compile(void) {
   tl_buf_init(&messages);
   tl_diag diag = {.fn = keep_message, .user = &messages};
   tl_module *m = tl_module_create(&diag, "rows", 0);
-  tl_arena scratch;
   tl_npu_forms forms;
-  tl_arena_init(&scratch, 0);
   CU_ASSERT_PTR_NOT_NULL_FATAL(m);
-  CU_ASSERT_EQUAL_FATAL(tl_npu_forms_init(&forms, m, &scratch), TL_OK);
+  CU_ASSERT_EQUAL_FATAL(tl_npu_forms_init(&forms, m), TL_OK);
   for (tl_op_id op = 0; op < tl_n_op_rows; op++) {
     const tl_npu_form *form;
     CU_ASSERT_EQUAL(tl_npu_forms_get(&forms, op, &form), TL_OK);
@@ -33,7 +31,6 @@ static void rows_compile(void) {
   CU_ASSERT_EQUAL(diag.errors, 0);
   if (diag.errors)
     fprintf(stderr, "%s", messages.p);
-  tl_arena_release(&scratch);
   tl_module_destroy(m);
   tl_buf_release(&messages);
 }

@@ -34,7 +34,7 @@ static void symbols_are_equal_by_bytes(void) {
   tl_arena a;
   tl_arena_init(&a, 0);
   tl_symtab t;
-  CU_ASSERT_EQUAL_FATAL(tl_symtab_init(&t, &a, seeds, 2, 0), TL_OK);
+  CU_ASSERT_EQUAL_FATAL(tl_symtab_init(&t, &a, &(tl_seed_table){seeds, 2, 0, NULL}, 0), TL_OK);
   CU_ASSERT_EQUAL(tl_intern(&t, TL_SV("")), 0);
   CU_ASSERT_EQUAL(tl_intern(&t, TL_SV("perm")), 2);
   char text[] = "name";
@@ -59,6 +59,24 @@ static void seeds_have_their_hashes(void) {
     tl_sv s = tl_sv_from(tl_seeds[i].text);
     CU_ASSERT_EQUAL(tl_seeds[i].n, s.n);
     CU_ASSERT_EQUAL(tl_seeds[i].hash, (uint32_t)tl_hash_bytes(s.p, s.n, 0));
+  }
+}
+
+/* A small table takes the slots that the generator made, a large one makes its own. */
+static void seeds_are_found(void) {
+  static const uint32_t rooms[] = {0, 100000};
+  for (unsigned k = 0; k < 2; k++) {
+    tl_arena a;
+    tl_symtab t;
+    tl_arena_init(&a, 0);
+    CU_ASSERT_EQUAL_FATAL(tl_symtab_init(&t, &a, &tl_op_seeds, rooms[k]), TL_OK);
+    CU_ASSERT_EQUAL(t.n_slots == tl_op_seeds.n_slots, rooms[k] == 0);
+    CU_ASSERT_EQUAL(tl_symbol_find(&t, TL_SV("")), 0);
+    for (uint32_t i = 0; i < tl_n_seeds; i++)
+      CU_ASSERT_EQUAL(tl_symbol_find(&t, tl_sv_from(tl_seeds[i].text)), i + 1);
+    CU_ASSERT_EQUAL(tl_symbol_find(&t, TL_SV("no such seed")), TL_NO_SYMBOL);
+    tl_symtab_release(&t);
+    tl_arena_release(&a);
   }
 }
 
@@ -222,6 +240,7 @@ static void committed_output_is_whole(void) {
 static const unit_test tests[] = {{"arena rewinds to mark", arena_rewinds_to_mark},
                                   {"symbols are equal by bytes", symbols_are_equal_by_bytes},
                                   {"seeds have their hashes", seeds_have_their_hashes},
+                                  {"seeds are found", seeds_are_found},
                                   {"slab runs are contiguous", slab_runs_are_contiguous},
                                   {"map finds what was set", map_finds_what_was_set},
                                   {"numbers parse whole or not", numbers_parse_whole_or_not},

@@ -8,7 +8,7 @@ void tl_view_strings_init(tl_view_strings *s) {
   *s = (tl_view_strings){0};
   tl_arena_init(&s->arena, 0);
   tl_buf_init(&s->room);
-  s->failed = tl_symtab_init(&s->table, &s->arena, NULL, 0, 0) != TL_OK;
+  s->failed = tl_symtab_init(&s->table, &s->arena, NULL, 0) != TL_OK;
 }
 
 void tl_view_strings_release(tl_view_strings *s) {

@@ -135,7 +135,7 @@ static uint32_t count_use(tl_value_files *f, tl_sv plain) {
 
 const char *tl_value_files_name(tl_value_files *f, tl_sv tensor, const char *suffix) {
   tl_buf b;
-  if (!f->has_names && tl_symtab_init(&f->taken, &f->arena, NULL, 0, 0) != TL_OK)
+  if (!f->has_names && tl_symtab_init(&f->taken, &f->arena, NULL, 0) != TL_OK)
     return NULL;
   f->has_names = true;
   tl_buf_init(&b);
