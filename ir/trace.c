@@ -49,9 +49,11 @@ static bool is_plain_list(tl_sv text) {
   return false;
 }
 
-/* Anybody's file may have metadata of that name, so lists are checked in full. */
-static bool is_list(tl_sv text) {
-  if (is_plain_list(text))
+/* Anybody's file may have metadata of that name, so lists are checked in full. *plain: it has no
+ * escapes. */
+static bool is_list(tl_sv text, bool *plain) {
+  *plain = is_plain_list(text);
+  if (*plain)
     return true;
   tl_lexer lexer = tl_lex_start(text);
   bool more = is_punct(tl_lex_next(&lexer), "[");
@@ -70,16 +72,22 @@ static bool is_list(tl_sv text) {
   return tl_lex_next(&lexer).kind == TL_TOKEN_END;
 }
 
-tl_sv tl_trace_get(const tl_module *m, tl_node_id n, tl_trace what) {
+static tl_sv get(const tl_module *m, tl_node_id n, tl_trace what, bool *plain) {
   const tl_extra *e = &m->extras.at[tl_node_get(m, n)->extra];
+  *plain = false;
   for (uint32_t i = 0; i < e->n_metadata; i++) {
     tl_sv value = tl_sym(m, e->metadata[i].value);
     if (!tl_sv_eq(tl_sym(m, e->metadata[i].key), keys[what]))
       continue;
-    bool good = what == TL_TRACE_MULTI ? tl_sv_is(value, "true") : is_list(value);
+    bool good = what == TL_TRACE_MULTI ? tl_sv_is(value, "true") : is_list(value, plain);
     return good ? value : TL_SV("");
   }
   return TL_SV("");
+}
+
+tl_sv tl_trace_get(const tl_module *m, tl_node_id n, tl_trace what) {
+  bool plain;
+  return get(m, n, what, &plain);
 }
 
 tl_lexer tl_trace_start(tl_sv list) { return tl_lex_start(list); }
@@ -164,11 +172,30 @@ static bool has_item(const tl_buf *list, tl_sv inside) {
   return false;
 }
 
+/* As tl_trace_origins; *plain: the list has no escapes. */
+static tl_sv origins_of(const tl_module *m, tl_node_id n, bool *inserted, bool *plain) {
+  uint32_t slot = tl_node_get(m, n)->extra;
+  *inserted = *plain = false;
+  if (!slot)
+    return TL_SV("");
+  tl_sv names = get(m, n, TL_TRACE_NAMES, plain);
+  if (names.n > 2)
+    return names;
+  names = get(m, n, TL_TRACE_FOR, plain);
+  *inserted = names.n || m->extras.at[slot].inserted;
+  if (names.n)
+    return names;
+  names = tl_sym(m, m->extras.at[slot].origins);
+  *plain = is_plain_list(names);
+  return names;
+}
+
 /* What a node is made of, while it is listed. Items of a long list are found by their hash. */
 typedef struct origins {
   tl_buf names, types;
-  tl_map places; /* hash of an item: its place in names, plus one */
-  size_t known;  /* how much of names is in places */
+  tl_map places;    /* hash of an item: its place in names, plus one */
+  size_t known;     /* how much of names is in places */
+  uint64_t seen[4]; /* a bit for each item of names, by its hash: most items are new */
 } origins;
 
 enum { SHORT_LIST = 1024 }; /* faster searched than hashed */
@@ -218,8 +245,20 @@ static bool enter_items(origins *o) {
   return true;
 }
 
+/* Notes the item; returns false if it was certainly not noted before. */
+static bool may_be_known(origins *o, tl_sv inside) {
+  uint64_t hash = item_key(inside, 0);
+  uint64_t *word = &o->seen[hash >> 6 & 3], bit = UINT64_C(1) << (hash & 63);
+  bool known = *word & bit;
+  *word |= bit;
+  return known;
+}
+
+/* Returns true if the item is in names; the caller adds it otherwise. */
 static bool has_origin(origins *o, tl_sv inside) {
   uint64_t key;
+  if (!may_be_known(o, inside))
+    return false;
   if (o->names.n < SHORT_LIST || !enter_items(o))
     return has_item(&o->names, inside);
   return find_item(o, inside, &key);
@@ -241,10 +280,9 @@ typedef struct items {
   const char *end;
 } items;
 
-static items start_items(tl_sv list) {
-  items i = {.lexer = tl_lex_start(list), .end = list.p + list.n};
-  i.at = is_plain_list(list) ? list.p : NULL;
-  return i;
+/* plain: the list has no escapes */
+static items start_items(tl_sv list, bool plain) {
+  return (items){.lexer = tl_lex_start(list), .at = plain ? list.p : NULL, .end = list.p + list.n};
 }
 
 /* Gives the next item; false behind the last one. */
@@ -268,10 +306,11 @@ static bool next_item(items *i, tl_sv *inside) {
 
 /* Appends names and the types beside them; a node that several others were made from stands there
  * once. */
-static void splice_pairs(const tl_module *m, tl_node_id n, tl_sv made_of, origins *o) {
+static void splice_pairs(const tl_module *m, tl_node_id n, tl_sv made_of, bool plain, origins *o) {
   tl_buf *types = &o->types;
-  items names = start_items(made_of);
-  items kinds = start_items(tl_trace_get(m, n, TL_TRACE_TYPES));
+  items names = start_items(made_of, plain);
+  tl_sv of = get(m, n, TL_TRACE_TYPES, &plain);
+  items kinds = start_items(of, plain);
   tl_sv name, type;
   while (next_item(&names, &name)) {
     bool typed = next_item(&kinds, &type);
@@ -333,10 +372,10 @@ static void add_own(tl_module *m, tl_node_id n, tl_sv inside, origins *o) {
 /* Appends what the node was made from, or the node itself. */
 static void add_node(tl_module *m, tl_node_id n, origins *o) {
   tl_buf *names = &o->names;
-  bool inserted;
-  tl_sv made_of = tl_trace_origins(m, n, &inserted);
+  bool inserted, plain;
+  tl_sv made_of = origins_of(m, n, &inserted, &plain);
   if (made_of.n) {
-    splice_pairs(m, n, made_of, o);
+    splice_pairs(m, n, made_of, plain, o);
     return;
   }
   tl_sv given = tl_sym(m, tl_node_get(m, n)->name);
@@ -430,16 +469,8 @@ tl_status tl_trace_record(tl_module *m, tl_node_id made, const tl_node_id *taken
 /* ---- nodes that passes make ------------------------------------------------------------------ */
 
 tl_sv tl_trace_origins(const tl_module *m, tl_node_id n, bool *inserted) {
-  uint32_t slot = tl_node_get(m, n)->extra;
-  *inserted = false;
-  if (!slot)
-    return TL_SV("");
-  tl_sv names = tl_trace_get(m, n, TL_TRACE_NAMES);
-  if (names.n > 2)
-    return names;
-  names = tl_trace_get(m, n, TL_TRACE_FOR);
-  *inserted = names.n || m->extras.at[slot].inserted;
-  return names.n ? names : tl_sym(m, m->extras.at[slot].origins);
+  bool plain;
+  return origins_of(m, n, inserted, &plain);
 }
 
 /* As list_origins of one node that no metadata speaks of, which most are. */

@@ -122,11 +122,24 @@ tl_symbol tl_intern_hashed(tl_symtab *t, tl_sv s, uint32_t hash) {
 tl_symbol tl_intern(tl_symtab *t, tl_sv s) { return intern(t, s, hash_of(s), true); }
 tl_symbol tl_intern_view(tl_symtab *t, tl_sv s) { return intern(t, s, hash_of(s), false); }
 
-/* Enters the seeds behind the empty text. They differ: nothing is compared. */
-static void enter_seeds(tl_symtab *t, const tl_seed_table *seeds) {
-  bool made = seeds->slots && seeds->n_slots == t->n_slots;
-  if (made)
-    memcpy(t->slots, seeds->slots, t->n_slots * sizeof *t->slots);
+/* Takes the slots that the seeds come with, if that many are wanted. */
+static bool copy_slots(tl_symtab *t, const tl_seed_table *seeds, uint32_t symbols) {
+  if (!seeds->slots || seeds->n_slots / 2 < symbols || seeds->n_slots / 4 >= symbols)
+    return false;
+  t->slots = tl_pages_alloc_raw(seeds->n_slots, sizeof *t->slots);
+  if (!t->slots)
+    return false;
+  t->n_slots = seeds->n_slots;
+  memcpy(t->slots, seeds->slots, t->n_slots * sizeof *t->slots);
+  return true;
+}
+
+/* Enters the seeds behind the empty text. They differ: nothing is compared. made: their slots are
+ * there. */
+static void enter_seeds(tl_symtab *t, const tl_seed_table *seeds, bool made) {
+  t->entries[t->n++] = (tl_symbol_entry){"", 0};
+  if (!made)
+    place(t, (tl_symbol_slot){hash_of(TL_SV("")), t->n});
   for (uint32_t i = 0; i < seeds->n; i++) {
     t->entries[t->n++] = (tl_symbol_entry){seeds->at[i].text, seeds->at[i].n};
     if (!made)
@@ -142,12 +155,12 @@ tl_status tl_symtab_init(tl_symtab *t, tl_arena *arena, const tl_seed_table *see
   seeds = seeds ? seeds : &none;
   if (expect < 64)
     expect = 64;
+  bool made = copy_slots(t, seeds, seeds->n + 1 + expect);
   tl_status status = tl_symtab_reserve(t, seeds->n + 1 + expect);
   if (status != TL_OK) {
     tl_symtab_release(t);
     return status;
   }
-  (void)tl_intern_view(t, TL_SV("")); /* symbol 0; there is room */
-  enter_seeds(t, seeds);
+  enter_seeds(t, seeds, made);
   return TL_OK;
 }

@@ -108,14 +108,23 @@ static tl_status list_waiting(tl_ruleset *s) {
   return TL_OK;
 }
 
-/* Marks the ops that the module got since the last time; returns true if there are any. */
+/* Marks the ops that the module got since the last time; returns true if there are any. Eight ops a
+ * step: this is asked by each pass that has rules. */
 static bool note_ops(tl_ruleset *s) {
-  bool any = false;
-  for (uint32_t op = 0; op < tl_n_op_rows; op++) {
-    any |= s->m->had_ops[op] && !s->ops[op];
+  uint64_t had, have, more = 0;
+  uint32_t op = 0;
+  for (; op + sizeof had <= tl_n_op_rows; op += (uint32_t)sizeof had) {
+    memcpy(&had, s->m->had_ops + op, sizeof had);
+    memcpy(&have, s->ops + op, sizeof have);
+    more |= had & ~have;
+    have |= had;
+    memcpy(s->ops + op, &have, sizeof have);
+  }
+  for (; op < tl_n_op_rows; op++) {
+    more |= s->m->had_ops[op] & ~s->ops[op];
     s->ops[op] |= s->m->had_ops[op];
   }
-  return any;
+  return more != 0;
 }
 
 /* Adds those waiting texts that can match now. */

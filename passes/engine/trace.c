@@ -46,10 +46,25 @@ static bool carry(const tl_match *match, const tl_built *b) {
   return true;
 }
 
-static bool derive(tl_module *m, const tl_built *b, const tl_node_id *taken, uint32_t n) {
+/* Derives the origins of the new nodes whose bit is set. */
+static bool derive(tl_module *m, const tl_built *b, uint64_t which, const tl_node_id *taken,
+                   uint32_t n) {
   for (uint32_t i = 0; i < b->n_nodes; i++)
-    if (!tl_trace_derive(m, b->nodes[i], taken, n, false))
+    if ((which >> i & 1) && !tl_trace_derive(m, b->nodes[i], taken, n, false))
       return false;
+  return true;
+}
+
+/* Gives a new node the recorded trace of another one. */
+static bool share(tl_module *m, tl_node_id from, tl_node_id to) {
+  uint32_t slot = tl_node_get(m, to)->extra;
+  tl_extra *e = tl_module_extra(m, &slot);
+  if (!e)
+    return false;
+  const tl_extra *of = &m->extras.at[tl_node_get(m, from)->extra];
+  e->metadata = of->metadata;
+  e->n_metadata = of->n_metadata;
+  tl_node_get(m, to)->extra = slot;
   return true;
 }
 
@@ -62,14 +77,19 @@ bool tl_match_trace(const tl_match *match, const tl_built *b) {
   if (match->rule->kind == TL_RULE_EXPAND && !carry(match, b))
     return false;
   if (!tl_rule_fuses(match->rule))
-    return derive(match->m, b, taken, n);
+    return derive(match->m, b, UINT64_MAX, taken, n);
   uint64_t weights = tl_match_weights(match, b);
   for (uint32_t i = 0; i < b->n_nodes; i++)
     others += !(weights >> i & 1);
-  for (uint32_t i = 0; i < b->n_nodes; i++)
-    if (!(weights >> i & 1) &&
-        tl_trace_record(match->m, b->nodes[i], taken, n, tl_sym(match->m, match->rule->pass),
-                        others > 1) != TL_OK)
+  tl_node_id first = TL_NO_NODE; /* the others come from the same nodes as this one */
+  for (uint32_t i = 0; i < b->n_nodes; i++) {
+    if (weights >> i & 1)
+      continue;
+    if (first ? !share(match->m, first, b->nodes[i])
+              : tl_trace_record(match->m, b->nodes[i], taken, n,
+                                tl_sym(match->m, match->rule->pass), others > 1) != TL_OK)
       return false;
-  return derive(match->m, b, taken, n);
+    first = first ? first : b->nodes[i];
+  }
+  return derive(match->m, b, weights, taken, n);
 }
