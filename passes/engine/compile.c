@@ -7,11 +7,12 @@
 
 #include "ir/module.h"
 #include "passes/engine/image.h"
+#include "passes/engine/index.h"
 #include "support/hash.h"
 
 /* The tables, as the text of their rows. Equal runs of rows are written once: spellings of a rule
  * share most parts. */
-enum { VALUES, NAMES, NODES, OPS, OPERANDS, ATTRS, EXPRS, REFS, LETS, STEPS, N_TABLES };
+enum { VALUES, NAMES, NODES, OPS, OPERANDS, ATTRS, EXPRS, REFS, LETS, STEPS, ENTRIES, N_TABLES };
 
 typedef struct run {
   struct run *next;
@@ -33,7 +34,7 @@ typedef struct table {
 typedef struct compiler {
   tl_module *m;
   const tl_rule_text *text;
-  const tl_rule *rule;
+  tl_rule *rule;
   table tables[N_TABLES];
   const tl_expr *queue[TL_EXPR_PARTS]; /* expressions of the rule, arguments as neighbours */
   uint32_t n_exprs;
@@ -53,7 +54,8 @@ static const char *const heads[N_TABLES] = {
     [EXPRS] = "const tl_image_expr tl_image_exprs[]",
     [REFS] = "const tl_image_ref tl_image_refs[]",
     [LETS] = "const uint8_t tl_image_lets[]",
-    [STEPS] = "const tl_rule_step tl_image_steps[]"};
+    [STEPS] = "const tl_rule_step tl_image_steps[]",
+    [ENTRIES] = "const tl_image_entry tl_image_entries[]"};
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
@@ -172,6 +174,24 @@ static void write_node(compiler *c, const tl_pattern_node *n) {
                 n->n_attrs, n->like, n->from, flags);
 }
 
+/* Writes the rows of the index of rules. */
+static void write_entries(compiler *c) {
+  tl_rule_entry_vec entries = {0};
+  tl_buf *out = &c->tables[ENTRIES].fresh;
+  out->failed = !tl_rule_index_entries(c->rule, &entries) || out->failed;
+  for (uint32_t i = 0; i < entries.n; i++) {
+    const tl_rule_entry *e = &entries.at[i];
+    c->open = c->open || e->n > UINT16_MAX;
+    out = row(c, ENTRIES);
+    tl_buf_printf(out, "  {UINT64_C(0x%llx), UINT64_C(0x%llx), ", (unsigned long long)e->wants.near,
+                  (unsigned long long)e->wants.far);
+    write_number(out, e->wants.number);
+    tl_buf_printf(out, ", %u, UINT32_C(%u), %u, %u, %d, %d},\n", (unsigned)(e->key >> 32),
+                  (unsigned)e->key, e->n, e->which, e->wants.constant, e->wants.numbered);
+  }
+  tl_rule_entry_vec_release(&entries);
+}
+
 static void write_values(compiler *c) {
   const tl_rule *r = c->rule;
   for (uint8_t i = 0; i < r->n_values; i++) {
@@ -209,6 +229,7 @@ static void write_parts(compiler *c) {
   write_values(c);
   write_lists(c);
   write_exprs(c);
+  write_entries(c);
 }
 
 /* Returns the index in the table of public names plus 1; 0 for NULL. */
@@ -243,9 +264,9 @@ static void write_rule(compiler *c) {
                 (unsigned)r->about.n, r->line, r->written);
   for (int i = 0; i < N_TABLES; i++)
     tl_buf_printf(&c->images, ", %u", at[i]);
-  tl_buf_printf(&c->images, ", %u, %u, %u, %u, %u, %u, %u, %u", counts[OPS], counts[OPERANDS],
-                counts[ATTRS], c->n_exprs, c->n_args, r->column, index_of(r->pass_row),
-                index_of(r->name_row));
+  tl_buf_printf(&c->images, ", %u, %u, %u, %u, %u, %u, %u, %u, %u", counts[OPS], counts[OPERANDS],
+                counts[ATTRS], c->n_exprs, c->n_args, counts[ENTRIES], r->column,
+                index_of(r->pass_row), index_of(r->name_row));
   tl_buf_printf(&c->images, ", %u, %u, %u, %u, %u", r->kind, r->numerics, r->pass_kind, r->spelling,
                 r->depth);
   tl_buf_printf(&c->images, ", %u, %u, %u, %u, %u, %u, %u, %d, true},\n", r->n_values, r->n_names,

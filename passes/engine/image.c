@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes rules of compiled tables (image.h): one block of memory a rule, and every number of it
- * copied once. */
+/* Makes rules of compiled tables (image.h): first what passes sort and switch rules by, and once a rule
+ * is tried at a node its parts, in one block of memory. */
 #include "passes/engine/image.h"
 
 /* A rule being made: the block that its parts are cut from, and the parts that follow next. */
@@ -23,15 +23,15 @@ enum { ALIGNMENT = 8 };
 
 static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
-/* Returns the bytes of all parts of a rule. */
+/* Returns the bytes of all parts of a rule; at least one. */
 static size_t bytes_of(const tl_rule_image *i) {
-  size_t n = aligned(sizeof(tl_rule)) + aligned(i->n_values * sizeof(tl_rule_value));
+  size_t n = aligned(i->n_values * sizeof(tl_rule_value));
   n += i->n_names * sizeof(tl_sv) + i->n_exprs * sizeof(tl_expr);
   n += (i->n_match + (size_t)i->n_build) * sizeof(tl_pattern_node);
   n += i->n_operands * sizeof(tl_pattern_operand) + i->n_attrs * sizeof(tl_pattern_attr);
   n += ((size_t)i->n_where + i->n_lets + i->n_args) * sizeof(tl_expr *);
   n += aligned(i->n_ops * sizeof(tl_op_id)) + aligned(i->n_steps * sizeof(tl_rule_step));
-  return n + aligned(i->n_lets);
+  return n + aligned(i->n_lets) + 1;
 }
 
 /* Cuts the next n elements off the block. */
@@ -179,9 +179,12 @@ static const tl_fusion_name *name_row(uint16_t i) {
   return i ? &tl_fusion_names(&n)[i - 1] : NULL;
 }
 
-static void make_rule(making *k, const tl_rule_text *text) {
+/* Makes a rule without its parts. */
+static tl_rule *make_head(making *k, const tl_rule_text *text) {
   const tl_rule_image *i = k->image;
-  tl_rule *r = k->rule = cut(k, 1, sizeof *r);
+  tl_rule *r = tl_arena_alloc(&k->set->arena, sizeof *r);
+  if (!r)
+    return NULL;
   *r = (tl_rule){.name = symbol_of(k, i->name),
                  .pass = symbol_of(k, i->pass),
                  .about = text_of(i->about),
@@ -207,11 +210,28 @@ static void make_rule(making *k, const tl_rule_text *text) {
                  .n_steps = i->n_steps,
                  .depth = i->depth,
                  .text = text,
-                 .general = i->general};
-  make_exprs(k);
-  make_nodes(k);
-  make_values(k);
-  make_lists(k);
+                 .general = i->general,
+                 .bare = true,
+                 .image = i};
+  return k->lost ? NULL : r;
+}
+
+bool tl_rule_complete(tl_ruleset *s, tl_rule *r) {
+  if (!r->bare)
+    return true;
+  making k = {.set = s, .image = r->image, .rule = r};
+  k.block = tl_arena_alloc(&s->arena, bytes_of(k.image));
+  if (!k.block)
+    return false;
+  k.from_ops = &tl_image_ops[k.image->ops];
+  k.from_operands = &tl_image_operands[k.image->operands];
+  k.from_attrs = &tl_image_attrs[k.image->attrs];
+  make_exprs(&k);
+  make_nodes(&k);
+  make_values(&k);
+  make_lists(&k);
+  r->bare = false;
+  return !k.lost;
 }
 
 tl_status tl_rule_image_load(tl_ruleset *s, uint32_t i, bool *done) {
@@ -221,15 +241,10 @@ tl_status tl_rule_image_load(tl_ruleset *s, uint32_t i, bool *done) {
   making k = {.set = s, .image = &tl_rule_images[i]};
   if (!s->strings)
     s->strings = tl_arena_calloc(&s->arena, tl_image_strings.n + 1, sizeof *s->strings);
-  k.block = tl_arena_alloc(&s->arena, bytes_of(k.image));
-  if (!s->strings || !k.block)
-    return tl_no_memory(s->m);
-  k.from_ops = &tl_image_ops[k.image->ops];
-  k.from_operands = &tl_image_operands[k.image->operands];
-  k.from_attrs = &tl_image_attrs[k.image->attrs];
-  make_rule(&k, &tl_rule_texts[i]);
-  bool ok = !k.lost && tl_rule_vec_push(&s->rules, k.rule);
-  if (ok && k.rule->kind == TL_RULE_DEFINE) /* tl_rules_define asks; other names wait (keep.c) */
-    ok = tl_map_set(&s->names, tl_map_pair(true, k.rule->match->ops[0]), 1);
+  tl_rule *r = s->strings ? make_head(&k, &tl_rule_texts[i]) : NULL;
+  bool ok = r && ((s->bare && r->kind != TL_RULE_DEFINE) || tl_rule_complete(s, r)) &&
+            tl_rule_vec_push(&s->rules, r);
+  if (ok && r->kind == TL_RULE_DEFINE) /* tl_rules_define asks; other names wait (keep.c) */
+    ok = tl_map_set(&s->names, tl_map_pair(true, r->match->ops[0]), 1);
   return ok ? TL_OK : tl_no_memory(s->m);
 }

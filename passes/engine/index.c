@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "passes/engine/image.h"
 #include "support/hash.h"
 
 /* Keys of rules without a required producer: with a constant operand, and without. */
@@ -108,25 +109,51 @@ static tl_rule_signature signature_of(const tl_rule *r) {
   return s;
 }
 
-/* Adds an entry for each alternative of the root and each op of the deciding producer. */
-static bool add_rule(tl_rule_index *index, tl_rule *r) {
+/* Appends the entries that were computed when the rule was compiled. */
+static bool add_compiled(tl_rule *r, tl_rule_entry_vec *out) {
+  const tl_image_entry *from = &tl_image_entries[r->image->entries];
+  for (uint16_t i = 0; i < r->image->n_entries; i++, from++) {
+    tl_rule_signature wants = {.near = from->near,
+                               .far = from->far,
+                               .constant = from->constant,
+                               .numbered = from->numbered,
+                               .number = from->number};
+    tl_rule_entry e = {key_of(from->root, from->producer), r, from->n, from->which, wants};
+    if (!tl_rule_entry_vec_push(out, e))
+      return false;
+  }
+  return true;
+}
+
+bool tl_rule_index_entries(tl_rule *r, tl_rule_entry_vec *out) {
+  if (r->image)
+    return add_compiled(r, out);
   const tl_pattern_node *root = &r->match[r->n_match - 1];
   deciding made = find_deciding(r);
   tl_rule_signature wants = signature_of(r);
   uint32_t any = wants.constant ? ANY_CONSTANT : ANY_PRODUCER;
-  for (uint8_t i = 0; i < root->n_ops; i++) {
-    if (root->ops[i] < index->n_ops)
-      index->roots[root->ops[i]] = 1;
+  for (uint8_t i = 0; i < root->n_ops; i++)
     for (uint32_t k = 0; k < (made.n ? made.n : 1); k++) {
       uint64_t key = key_of(root->ops[i], made.n ? made.ops[k] : any);
       tl_rule_entry e = {.key = key, .rule = r, .wants = wants, .n = made.n, .which = k};
-      if (!tl_rule_entry_vec_push(&index->entries, e))
+      if (!tl_rule_entry_vec_push(out, e))
         return false;
     }
+  return true;
+}
+
+/* Adds a rule to the index. */
+static bool add_rule(tl_rule_index *index, tl_rule *r) {
+  uint32_t before = index->entries.n;
+  bool ok = tl_rule_index_entries(r, &index->entries);
+  for (uint32_t i = before; i < index->entries.n; i++) {
+    tl_op_id root = (tl_op_id)(index->entries.at[i].key >> 32);
+    if (root < index->n_ops)
+      index->roots[root] = 1;
   }
   if (r->depth > index->depth)
     index->depth = r->depth;
-  return true;
+  return ok;
 }
 
 /* Returns true if the entry is sorted by number. NaN and infinities have no place in that order, or

@@ -46,6 +46,10 @@ typedef struct tl_rule_index {
   uint8_t depth; /* depth of the deepest rule */
 } tl_rule_index;
 
+/* Appends the entries of one rule: one for each alternative of the root and each op of the deciding
+ * producer. A compiled rule has them in a table. False when memory is out. */
+bool tl_rule_index_entries(tl_rule *r, tl_rule_entry_vec *out);
+
 /* Builds the index of the rules of a kind that are on, or with `all` of every rule. TL_NO_MEMORY,
  * reported. O(rules log rules). */
 tl_status tl_rule_index_build(tl_rule_index *index, const tl_ruleset *set, tl_rule_kind kind,

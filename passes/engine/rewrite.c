@@ -7,6 +7,7 @@
 #include "passes/edit/passes.h"
 #include "passes/engine/build.h"
 #include "passes/engine/explain.h"
+#include "passes/engine/image.h"
 #include "passes/engine/index.h"
 #include "passes/engine/match.h"
 #include "passes/engine/question.h"
@@ -71,6 +72,11 @@ static bool matches(engine *e, tl_rule *rule, tl_node_id n, tl_miss *miss) {
   match->miss = miss;
   if (e->r->wants && !e->r->wants(e->r->user, n)) {
     match->structural = false;
+    return false;
+  }
+  if (!tl_rule_complete(e->r->set, rule)) {
+    match->structural = false;
+    e->no_memory = true;
     return false;
   }
   return tl_rule_match(match, n) && tl_match_is_closed(match);

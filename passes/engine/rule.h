@@ -142,15 +142,18 @@ typedef struct tl_rule {
   uint8_t n_where;
   uint8_t n_lets;
   uint8_t n_steps;
-  uint8_t depth;                   /* longest path from the root to a pattern node */
-  const tl_fusion_name *pass_row;  /* `pass` in the table of public names, or NULL */
-  const tl_fusion_name *name_row;  /* `name` there, or NULL */
-  const char *off;                 /* reason why it is off, a static string; NULL: it is on */
-  bool unsupported;                /* off because the target lacks an op that it makes */
-  bool custom;                     /* from a --rules file */
-  const struct tl_rule_text *text; /* its built-in text; NULL: from a file */
-  bool general;                    /* of kind scope: on without being requested */
-  struct tl_scope_pattern *scope;  /* for SCOPE and CAPTURE (scope.h); else NULL */
+  uint8_t depth;                  /* longest path from the root to a pattern node */
+  const tl_fusion_name *pass_row; /* `pass` in the table of public names, or NULL */
+  const tl_fusion_name *name_row; /* `name` there, or NULL */
+  const char *off;                /* reason why it is off, a static string; NULL: it is on */
+  bool unsupported;               /* off because the target lacks an op that it makes */
+  bool custom;                    /* from a --rules file */
+  bool bare;                      /* its parts, which the pointers below lead to, are not made yet:
+                                    * tl_rule_complete */
+  const struct tl_rule_image *image; /* its compiled form (image.h); NULL: it was parsed */
+  const struct tl_rule_text *text;   /* its built-in text; NULL: from a file */
+  bool general;                      /* of kind scope: on without being requested */
+  struct tl_scope_pattern *scope;    /* for SCOPE and CAPTURE (scope.h); else NULL */
   tl_rule_value *values;
   tl_sv *names;
   tl_pattern_node *match;
@@ -188,6 +191,8 @@ typedef struct tl_ruleset {
   uint32_t *waiting; /* arena; texts that may be added once the ops that they need are there, by
                       * index; only with `ops` */
   uint32_t n_waiting;
+  bool bare; /* adds compiled rules without their parts, except definitions: most rules of a
+                      * run are never tried at a node */
 } tl_ruleset;
 
 #define TL_RULE_BIT(kind) (1u << (kind))

@@ -165,8 +165,10 @@ tl_status tl_rules_load_more(tl_ruleset *s) {
 
 /* A rule of a file may override any built-in one, so nothing is left out then. */
 tl_status tl_rules_load_needed(tl_ruleset *s, const tl_options *options) {
-  if (options->n_rule_files)
+  if (options->n_rule_files) {
+    s->bare = false; /* rules of files may override them */
     return tl_rules_load(s, options);
+  }
   s->options = options;
   s->ops = tl_arena_calloc(&s->arena, tl_n_op_rows, 1);
   if (!s->ops)
@@ -217,6 +219,7 @@ tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, tl_ruleset 
     return s->ops ? tl_rules_load_more(s) : TL_OK;
   TL_TRY(start_set(p, m, which, &s));
   *out = s;
+  s->bare = !p->explain && !p->question;
   /* explanations cover rules whose ops the model lacks */
   return p->explain ? tl_rules_load(s, p->options) : tl_rules_load_needed(s, p->options);
 }

@@ -7,6 +7,7 @@
 #include "ir/ops_gen.h"
 #include "ir/text/parse.h"
 #include "passes/engine/image.h"
+#include "passes/engine/index.h"
 #include "tests/unit/unit.h"
 
 static tl_module *read_module(tl_diag *diag, const char *text) {
@@ -231,6 +232,23 @@ static bool same_values(const tl_rule *a, const tl_rule *b) {
   return same;
 }
 
+/* Compares the entries of the index, which a compiled rule has in a table. */
+static bool same_entries(tl_rule *a, tl_rule *b) {
+  tl_rule_entry_vec x = {0}, y = {0};
+  bool same = tl_rule_index_entries(a, &x) && tl_rule_index_entries(b, &y) && x.n == y.n && x.n;
+  for (uint32_t i = 0; same && i < x.n; i++) {
+    const tl_rule_signature *p = &x.at[i].wants, *q = &y.at[i].wants;
+    same = x.at[i].key == y.at[i].key && x.at[i].n == y.at[i].n && x.at[i].which == y.at[i].which &&
+           p->near == q->near && p->far == q->far && p->constant == q->constant &&
+           p->numbered == q->numbered &&
+           (!p->numbered || p->number == q->number ||
+            (p->number != p->number && q->number != q->number));
+  }
+  tl_rule_entry_vec_release(&x);
+  tl_rule_entry_vec_release(&y);
+  return same;
+}
+
 /* The tables that the build writes hold what the parser reads; only rules about scopes
  * and formulas, whose names are no ops of the table, are text. */
 static void compiled_rules_are_what_is_written(void) {
@@ -240,6 +258,7 @@ static void compiled_rules_are_what_is_written(void) {
   const unsigned as_text = TL_RULE_BIT(TL_RULE_SCOPE) | TL_RULE_FORMULA_BIT;
   CU_ASSERT_PTR_NOT_NULL_FATAL(m);
   tl_ruleset_init(&compiled, m);
+  compiled.bare = true;
   CU_ASSERT(tl_n_rule_images == 0 || tl_n_rule_images == tl_n_rule_texts);
   for (uint32_t i = 0; i < tl_n_rule_images; i++) {
     bool done;
@@ -249,8 +268,10 @@ static void compiled_rules_are_what_is_written(void) {
       continue;
     tl_ruleset_init(&parsed, m);
     CU_ASSERT_EQUAL_FATAL(tl_rules_parse_text(&parsed, &tl_rule_texts[i]), TL_OK);
-    const tl_rule *a = compiled.rules.at[compiled.rules.n - 1], *b = parsed.rules.at[0];
-    bool same = same_pattern(a, b) && same_rest(a, b) && same_values(a, b);
+    tl_rule *a = compiled.rules.at[compiled.rules.n - 1], *b = parsed.rules.at[0];
+    CU_ASSERT_EQUAL(a->bare, a->kind != TL_RULE_DEFINE);
+    CU_ASSERT_FATAL(tl_rule_complete(&compiled, a));
+    bool same = same_pattern(a, b) && same_rest(a, b) && same_values(a, b) && same_entries(a, b);
     if (!same)
       printf("\n  %s:%u\n", tl_rule_paths[tl_rule_texts[i].path], tl_rule_texts[i].line);
     CU_ASSERT(same);
