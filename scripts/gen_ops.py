@@ -182,7 +182,8 @@ class Emitter:
                 out.append(f'static const {types[name]} {name}[] = {{\n{body}}};\n\n')
         out.append(f'const tl_op tl_op_rows[] = {{\n{rows}}};\n\n')
         out.append('const uint32_t tl_n_op_rows = TL_N_OPS;\n\nconst tl_seed tl_seeds[] = {\n')
-        out += [f'  {{{quoted(s)}, {len(s.encode())}, {seed_hash(s):#x}u}},\n' for s in self.strings]
+        out += [f'  {{{quoted(s)}, {len(s.encode())}, {seed_hash(s):#x}u}},\n'
+                for s in self.strings]
         out.append('};\n\nconst uint32_t tl_n_seeds = TL_N_SEEDS;\n\n')
         slots = seed_slots(self.strings)
         out.append('static const tl_symbol_slot slots[] = {\n')

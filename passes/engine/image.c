@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes rules of compiled tables (image.h): first what passes sort and switch rules by, and once a rule
- * is tried at a node its parts, in one block of memory. */
+/* Makes rules of compiled tables (image.h): first what passes sort and switch rules by, and once a
+ * rule is tried at a node its parts, in one block of memory. */
 #include "passes/engine/image.h"
 
 /* A rule being made: the block that its parts are cut from, and the parts that follow next. */

@@ -182,8 +182,8 @@ static tl_rule_slot *slot_of(const tl_rule_index *index, uint64_t key) {
   return &index->slots[at];
 }
 
-/* Fills the hash table, at most half full, so that probing ends. sorted: the entries of each key are
- * neighbours already. */
+/* Fills the hash table, at most half full, so that probing ends. sorted: the entries of each key
+ * are neighbours already. */
 static bool fill_slots(tl_rule_index *index, bool sorted) {
   uint32_t n = 16;
   while (n / 2 < index->entries.n)

@@ -34,6 +34,10 @@ CASES = {
     'llama_4k.air': ('llama_4k', [], 'air'),
     'bert_tiny.onnx': ('bert_tiny', [], 'onnx'),
     'bert_tiny.air': ('bert_tiny', [], 'air'),
+    'llama_1k.ort': ('llama_1k', ['--target=onnxruntime'], 'onnx'),
+    'llama_4k.air.mixed': ('llama_4k', MIXED, 'air'),
+    'llama_10k.onnx': ('llama_10k', [], 'onnx'),
+    'bert_tiny.air.mixed': ('bert_tiny', MIXED, 'air'),
 }
 
 
