@@ -162,7 +162,7 @@ static void add_through(tl_buf *out, const tl_twins *t, const tl_kin_row *row) {
 static void add_first(tl_buf *out, const tl_twins *t, tl_value_id v) {
   const tl_kin_row *row = tl_kin_of(t->kin, t->b, v);
   tl_buf room, from;
-  tl_sv item;
+  tl_sv item, last = {0};
   uint32_t n = 0;
   if (!row)
     return;
@@ -175,12 +175,13 @@ static void add_first(tl_buf *out, const tl_twins *t, tl_value_id v) {
        row->from && tl_trace_next(&at, &room, &item); n++) {
     if (n == 0)
       tl_buf_add_quoted(&from, item);
+    last = item; /* valid until the next item, and there is none behind the last */
   }
   if (n)
     tl_buf_printf(out, "  which comes from %s", from.p ? from.p : "");
   if (n > 1) {
     tl_buf_printf(out, "\n  and %u more, the last is ", n - 1);
-    tl_buf_add_quoted(out, tl_buf_view(&room));
+    tl_buf_add_quoted(out, last);
   }
   if (n)
     tl_buf_add_char(out, '\n');
