@@ -178,14 +178,14 @@ def bazel_rules(place):
     rules = '/usr/share/bazel/rules'
     if not os.path.isdir(rules + '/java'):
         raise Skip('no bazel-rules-java')
-    stub = os.path.join(place, 'rules_cc')
-    os.makedirs(stub + '/cc')
+    cc_rules = os.path.join(place, 'rules_cc')
+    os.makedirs(cc_rules + '/cc')
     names = ('library', 'binary', 'import', 'toolchain', 'toolchain_suite')
     for name, text in (('WORKSPACE', ''), ('BUILD', ''), ('cc/BUILD', ''),
                        ('cc/defs.bzl', ''.join(f'cc_{n} = native.cc_{n}\n' for n in names))):
-        with open(os.path.join(stub, name), 'w', encoding='utf-8') as f:
+        with open(os.path.join(cc_rules, name), 'w', encoding='utf-8') as f:
             f.write(text)
-    folders = {'rules_cc': stub, 'rules_java': rules + '/java', 'rules_proto': rules + '/proto',
+    folders = {'rules_cc': cc_rules, 'rules_java': rules + '/java', 'rules_proto': rules + '/proto',
                'platforms': '/usr/share/bazel/platforms'}
     return [f'--override_repository={name}={path}' for name, path in folders.items()]
 
