@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The allocator of the caller. The linker sends every allocation of the shared library through here
- * (--wrap), also those of tables that otherwise are mapped pages. The code of the library needs not
+ * (--wrap), also those of tables that otherwise are mapped pages. The rest of the library does not
  * know of it. */
 #include <limits.h>
 #include <stdatomic.h>

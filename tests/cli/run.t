@@ -137,7 +137,8 @@ $ tailor run a.tir --memory-limit 1X
 !   hint: write a number of bytes, or for example 512M or 2G
 ? 1
 $ tailor run a.tir --memory-limit 8
-! a.tir: error: input 'k' does not fit into memory
+! a.tir: error: input 'k' takes more than may be used
+!   hint: raise --memory-limit, or --max-tensor, which bounds one tensor
 ? 2
 # A loop that does not end is an error, not a wait.
 $ printf 'graph @g(%%x: f32[1]) -> (%%y) {\n  const %%n: i64[] = 1000000000\n  const %%c: bool[] = true\n  %%y = Loop(%%n, %%c, %%x) {\n    body=graph @b(%%i: i64[], %%cin: bool[], %%s: f32[1]) -> (%%cout, %%t) {\n      %%cout = Identity(%%cin)\n      %%t = Neg(%%s)\n    }\n  }\n}\n' >loop.tir; tailor run loop.tir --max-trips=100

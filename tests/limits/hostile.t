@@ -16,7 +16,7 @@ $ tailor convert fill.tir -o no.air --max-tensor=16M; ls no.air
 $ tailor convert fill.onnx -o again.air --summary=none --max-tensor=16M && echo taken
 > taken
 $ tailor run fill.tir --max-tensor=16M
-! fill.tir: error: node ConstantOfShape->w: result 0 needs 24 MiB, more than one tensor may take (16 MiB)
+! fill.tir: error: node ConstantOfShape->w: result 0 needs 25600000 bytes, more than one tensor may take (16777216)
 !   hint: raise it with --max-tensor
 ? 2
 $ for c in verify 'simulate-ranks' 'extract --to=y -o p.tir --data=d'; do tailor ${c%% *} fill.tir $(test "$c" = verify && echo fill.tir) $(echo "$c" | sed 's/^[^ ]*//') --max-tensor=16M 2>&1 | grep -c 'more than one tensor may take'; done

@@ -330,7 +330,9 @@ static tl_status adapt(tl_evaluation *e, const tl_module *to, tl_value_id input,
               : tl_host_retain((tl_host *)(uintptr_t)v);
   if (!*out)
     return tl_fail(&e->cli->diag, TL_LIMIT, TL_AT_FILE(to->path),
-                   "input '%.*s' does not fit into memory", TL_SV_ARG(tl_value_name(to, input)));
+                   "input '%.*s' takes more than may be used\v"
+                   "raise --memory-limit, or --max-tensor, which bounds one tensor",
+                   TL_SV_ARG(tl_value_name(to, input)));
   if (cast)
     convert(v, *out);
   return TL_OK;

@@ -133,7 +133,9 @@ static tl_status make_tensor(tl_evaluation *e, const tl_module *m, tl_value_id v
   if (*out)
     return TL_OK;
   return tl_fail(&e->cli->diag, TL_LIMIT, TL_AT_FILE(m->path),
-                 "input '%.*s' does not fit into memory", TL_SV_ARG(tl_value_name(m, v)));
+                 "input '%.*s' takes more than may be used\v"
+                 "raise --memory-limit, or --max-tensor, which bounds one tensor",
+                 TL_SV_ARG(tl_value_name(m, v)));
 }
 
 tl_status tl_random_value(tl_evaluation *e, const tl_module *m, tl_value_id input, uint64_t seed,

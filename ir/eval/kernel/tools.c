@@ -102,9 +102,9 @@ static tl_status fail_size(tl_eval *ctx, uint32_t i, tl_dtype dtype, int rank,
   uint64_t limit = ctx->heap->limit, most = ctx->heap->most;
   if (dtype != TL_DTYPE_STRING && most && bytes > most)
     return tl_fail(ctx->m->diag, TL_LIMIT, tl_node_where(ctx->m, ctx->node),
-                   "result %u needs %llu MiB, more than one tensor may take (%llu MiB)\v"
+                   "result %u needs %llu bytes, more than one tensor may take (%llu)\v"
                    "raise it with --max-tensor",
-                   i, (unsigned long long)(bytes >> 20), (unsigned long long)(most >> 20));
+                   i, (unsigned long long)bytes, (unsigned long long)most);
   if (dtype != TL_DTYPE_STRING && limit && (bytes > limit || ctx->heap->used > limit - bytes))
     return tl_fail(ctx->m->diag, TL_LIMIT, tl_node_where(ctx->m, ctx->node),
                    "result %u needs %llu MiB, which exceeds the memory limit of %llu MiB (%llu MiB "
