@@ -270,10 +270,13 @@ class Tests:
 
     def python(self):
         """the Python package: its document, numpy, errors; models optimized from memory (--full:
-        all) are the command's, byte for byte"""
-        return counted([PYTHON, 'tests/python/package.py', '--tailor', self.tool('gcc'),
-                        '--library', os.path.join(self.folder('gcc'), 'lib', 'libtailor.so'),
-                        '--every', '1' if self.args.full else '40'])
+        all) are the command's, byte for byte; the wheel (--full: built by pip)"""
+        library = ['--library', os.path.join(self.folder('gcc'), 'lib', 'libtailor.so')]
+        text, counts = counted([PYTHON, 'tests/python/package.py', '--tailor', self.tool('gcc'),
+                                *library, '--every', '1' if self.args.full else '40'])
+        more, others = counted([PYTHON, 'tests/python/wheel.py', *library,
+                                *(['--build'] if self.args.full else [])])
+        return text + more, tuple(a + b for a, b in zip(counts, others))
 
     def run_config_effects(self):
         """the table of run configurations, and what each key of the compiler changes"""
