@@ -23,6 +23,30 @@ $ tailor opt a.tir -o a.tir
 $ ln -s a.tir link.tir; tailor opt a.tir -o link.tir
 ! tailor: error: --output: 'link.tir' is an input of this conversion and would be overwritten
 ? 1
+# Whatever option names the file, and also what is written twice.
+$ printf 'rules 1\n' >own.tlr; cp a.tir kept.tir; cp own.tlr kept.tlr
+$ tailor opt a.tir -o n.tir --depfile=a.tir
+! a.tir: error: 'a.tir' is an input of this command and would be overwritten
+? 1
+$ tailor opt a.tir -o n.tir --rules=own.tlr --deps-json=./own.tlr
+! ./own.tlr: error: './own.tlr' is an input of this command and would be overwritten
+? 1
+$ echo a.tir >in.rsp; tailor convert @in.rsp -o n.air -q --options-json=in.rsp
+! in.rsp: error: 'in.rsp' is an input of this command and would be overwritten
+? 1
+$ tailor opt a.tir -o n.tir --depfile=n.tir
+! n.tir: error: two files of this command have the name 'n.tir'
+!   hint: give each a name of its own
+? 1
+$ tailor opt a.tir -o n.tir -o ./n.tir
+! ./n.tir: error: two files of this command have the name './n.tir'
+!   hint: give each a name of its own
+? 1
+$ ls n.tir n.air; cmp a.tir kept.tir; cmp own.tlr kept.tlr; cat in.rsp; rm in.rsp kept.* own.tlr
+> a.tir
+! ls: cannot access 'n.tir': No such file or directory
+! ls: cannot access 'n.air': No such file or directory
+$ tailor opt a.tir -o /dev/null --depfile=/dev/null -q
 $ tailor opt a.tir -o none/b.tir
 ! none/b.tir: error: cannot create a temporary file for 'none/b.tir': No such file or directory
 ? 4

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "frontend/config/run_config.h"
+#include "tools/cli/clash.h"
 #include "tools/cli/deps.h"
 #include "tools/cli/memory.h"
 #include "tools/cli/signals.h"
@@ -83,6 +84,7 @@ tl_status tl_cli_apply(tl_cli *cli) {
     return TL_OK; /* a signal that comes behind the last name is too late */
   if (*cli->signal)
     return TL_IO;
+  TL_TRY(tl_clash_check(cli));
   if (cli->listener && cli->listener->applying)
     cli->listener->applying(cli->listener->user);
   cli->changes.keeps_same = tl_cli_has(cli, TL_OPTION_WRITE_IF_CHANGED);
