@@ -325,6 +325,7 @@ static tl_status run_arguments(tl_cli *cli, const tl_arguments *given) {
   tl_cli_release(cli);
   tl_cli_init(cli, argc > 1 ? tl_command_find(argv[1]) : NULL, signal);
   cli->given = given;
+  cli->messages.log = given->log;
   cli->atc = atc;
   if (makes_reproducers(cli, argc, argv))
     tl_signals_watch_crashes(argc, argv);

@@ -50,6 +50,9 @@ $ tailor convert --batch jobs.json m1.tir
 ! tailor: error: --batch: names models and outputs, and so does the command line
 ? 1
 $ printf '[]' >none.json; tailor convert --batch none.json
+! none.json: error: the list has no jobs
+? 1
+$ printf '{}' >none.json; tailor convert --batch none.json
 ! none.json: error: a list of jobs was expected
 !   hint: [{"model": FILE, "outputs": [FILE], "options": {"NAME": VALUE}}, ...]
 ? 1
@@ -74,6 +77,21 @@ $ printf '[{"model": "m1.tir", "outputs": ["one/../e.air"]}, {"model": "m2.tir",
 !   hint: give each job a name of its own
 ! tailor: error: jobs 1 and 2 both write 'two/f.air' (--output)
 !   hint: give each job a name of its own
+# A job that reads what another one writes would read the old file, or none.
+$ printf '[{"model": "m1.tir", "outputs": ["g.tir"]}, {"model": "./g.tir", "outputs": ["h.air"]}]' >chain.json; tailor convert --batch chain.json
+! tailor: error: job 2 reads './g.tir' (--model), which job 1 writes
+!   hint: jobs run side by side: put the second one into another batch
+? 1
+$ tailor convert m1.tir m2.tir -o 'm{}.tir' -q; printf '[{"model": "m1.tir", "outputs": ["e.air"], "options": {"rules": "r.tlr"}}, {"model": "m2.tir", "outputs": ["r.tlr"], "options": {"emit": "tir"}}]' >chain.json; tailor convert --batch chain.json; ls e.air; rm mm1.tir mm2.tir
+! tailor: error: job 1 reads 'r.tlr' (--rules), which job 2 writes
+!   hint: jobs run side by side: put the second one into another batch
+! ls: cannot access 'e.air': No such file or directory
+# A batch writes one log for tools, not one of each job.
+$ tailor convert bad.tir m1.tir gone.tir -o 'out/{}.air' -k --diagnostics=sarif 2>log.sarif; echo $?; grep -c . log.sarif; grep -o '"uri": "[a-z.]*"' log.sarif
+> 2
+> 1
+> "uri": "bad.tir"
+> "uri": "gone.tir"
 # The same name in two folders is no conflict.
 $ mkdir three; printf '[{"model": "m1.tir", "outputs": ["e.air"]}, {"model": "m2.tir", "outputs": ["three/e.air"]}]' >two.json; tailor convert --batch two.json -q && ls e.air three/*; rm -r e.air three
 > e.air

@@ -35,6 +35,7 @@ typedef struct job {
   bool has_token; /* of the jobserver */
   bool alone;     /* runs with all memory */
   int out, err;   /* what it prints; -1: closed */
+  int log;        /* what it has to say in the log; -1: there is none */
   int code;
 } job;
 
@@ -56,8 +57,11 @@ static void close_outputs(job *j) {
     close(j->out);
   if (j->err >= 0)
     close(j->err);
+  if (j->log >= 0)
+    close(j->log);
   j->out = -1;
   j->err = -1;
+  j->log = -1;
 }
 
 /* Runs a job in this process, which was forked for it. */
@@ -65,7 +69,9 @@ static void be_job(batch *b, const job *j) {
   uint64_t share = j->alone ? b->limit : b->limit / b->most;
   bool good = dup2(j->out, STDOUT_FILENO) >= 0 && dup2(j->err, STDERR_FILENO) >= 0;
   tl_limit_memory(share);
-  int code = good ? b->run(j->line) : EXIT_CANNOT_START;
+  tl_arguments line = *j->line;
+  line.log = j->log >= 0 ? j->log : 0;
+  int code = good ? b->run(&line) : EXIT_CANNOT_START;
   fflush(NULL);
   _exit(code);
 }
@@ -74,6 +80,8 @@ static void be_job(batch *b, const job *j) {
 static void start(batch *b, job *j) {
   j->out = memfd_create("tailor-stdout", MFD_CLOEXEC);
   j->err = memfd_create("tailor-stderr", MFD_CLOEXEC);
+  if (b->cli->messages.form == TL_MESSAGES_SARIF)
+    j->log = memfd_create("tailor-log", MFD_CLOEXEC);
   fflush(NULL);
   j->pid = j->out >= 0 && j->err >= 0 ? fork() : -1;
   if (j->pid == 0)
@@ -116,6 +124,7 @@ static void show_done(batch *b) {
       return;
     show(j->out, stdout);
     show(j->err, stderr);
+    tl_messages_take(&b->cli->messages, j->log);
     close_outputs(j);
     j->state = SHOWN;
     if (j->code)
@@ -247,7 +256,7 @@ tl_status tl_batch_run(tl_cli *cli, tl_job_fn run, int *code) {
     b.n = lines.n;
     b.most = b.most > b.n ? b.n : b.most;
     for (uint32_t i = 0; i < b.n; i++)
-      b.jobs[i] = (job){.line = &lines.at[i], .out = -1, .err = -1};
+      b.jobs[i] = (job){.line = &lines.at[i], .out = -1, .err = -1, .log = -1};
     run_all(&b);
     say_skipped(&b);
     tl_jobserver_close(&b.server);

@@ -115,7 +115,9 @@ static tl_status make_from_list(tl_cli *cli, const char *path, const cJSON *list
   const cJSON *item;
   adder a = {.cli = cli};
   tl_argument_sink sink = {.d = &cli->diag, .path = path, .add = add_argument, .user = &a};
-  if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) == 0)
+  if (cJSON_IsArray(list) && cJSON_GetArraySize(list) == 0)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(path), "the list has no jobs");
+  if (!cJSON_IsArray(list))
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(path),
                    "a list of jobs was expected\v[{\"model\": FILE, \"outputs\": [FILE], "
                    "\"options\": {\"NAME\": VALUE}}, ...]");

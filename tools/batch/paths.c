@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds files that two jobs of a batch write (paths.h). */
+/* Finds files that a job of a batch writes, and another one writes or reads (paths.h). */
 #include "tools/batch/paths.h"
 
 #include <stdlib.h>
 
-/* A file that a job writes. */
-typedef struct written {
+enum { FIRST_ARGUMENT = 2 }; /* behind the program and the command */
+
+/* A file that a job writes or reads. */
+typedef struct file {
   const char *path;   /* as the job spells it */
   char *real;         /* without links, "." and ".." */
   const char *option; /* its name */
   uint32_t job;
-} written;
+  bool reads;
+} file;
 
-TL_VEC(written_vec, written);
+TL_VEC(file_vec, file);
 
+/* Of one file, who writes it comes first. */
 static int by_path(const void *a, const void *b) {
-  const written *x = a, *y = b;
+  const file *x = a, *y = b;
   int order = strcmp(x->real, y->real);
+  if (order == 0)
+    order = x->reads - y->reads;
   return order ? order : (x->job > y->job) - (x->job < y->job);
 }
 
@@ -69,45 +75,69 @@ static char *real_path(const char *path) {
   return NULL;
 }
 
-static bool list_written(const tl_arguments *job, uint32_t number, written_vec *out) {
+static bool add_file(file_vec *out, file f) {
+  f.real = real_path(f.path);
+  if (f.real && file_vec_push(out, f))
+    return true;
+  free(f.real);
+  return false;
+}
+
+/* Adds what options name, and the model, which may be an argument without one. */
+static bool list_files(const tl_arguments *job, uint32_t number, file_vec *out) {
   int width = 1;
-  for (uint32_t i = 0; i < job->list.n; i += (uint32_t)width) {
+  for (uint32_t i = FIRST_ARGUMENT; i < job->list.n; i += (uint32_t)width) {
     const char *next = i + 1 < job->list.n ? job->list.at[i + 1] : NULL, *path;
     tl_option_id id = option_of(job->list.at[i], next, &path, &width);
-    if (id == TL_N_OPTION_ROWS || !is_written(id) || !path || strcmp(path, "-") == 0)
-      continue;
-    char *real = real_path(path);
-    if (!real ||
-        !written_vec_push(out, (written){path, real, tl_option_row_get(id)->name, number})) {
-      free(real);
-      return false;
+    if (id == TL_N_OPTION_ROWS && job->list.at[i][0] != '-') {
+      id = TL_OPTION_MODEL;
+      path = job->list.at[i];
     }
+    if (id == TL_N_OPTION_ROWS || !path || strcmp(path, "-") == 0)
+      continue;
+    bool writes = is_written(id);
+    if (!writes && id != TL_OPTION_MODEL && tl_option_row_get(id)->kind != TL_OPTION_PATH)
+      continue;
+    if (!add_file(out, (file){path, NULL, tl_option_row_get(id)->name, number, !writes}))
+      return false;
   }
   return true;
 }
 
-static tl_status find_twice(tl_cli *cli, const written_vec *v) {
+static tl_status refuse(tl_cli *cli, const file *a, const file *b) {
+  if (b->reads)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
+                   "job %u reads '%s' (--%s), which job %u writes\vjobs run side by side: put the "
+                   "second one into another batch",
+                   b->job + 1, b->path, b->option, a->job + 1);
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
+                 "jobs %u and %u both write '%s' (--%s)\vgive each job a name of its own%s",
+                 a->job + 1, b->job + 1, b->path, b->option,
+                 tl_cli_has(cli, TL_OPTION_BATCH) ? "" : ", with {} in it");
+}
+
+static tl_status find_clash(tl_cli *cli, const file_vec *v) {
+  const file *first = v->n ? v->at : NULL;
   for (uint32_t i = 1; i < v->n; i++) {
-    const written *a = &v->at[i - 1], *b = &v->at[i];
-    if (strcmp(a->real, b->real) == 0 && a->job != b->job)
-      return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
-                     "jobs %u and %u both write '%s' (--%s)\vgive each job a name of its own%s",
-                     a->job + 1, b->job + 1, b->path, b->option,
-                     tl_cli_has(cli, TL_OPTION_BATCH) ? "" : ", with {} in it");
+    const file *f = &v->at[i];
+    if (strcmp(first->real, f->real) != 0)
+      first = f;
+    else if (!first->reads && first->job != f->job)
+      return refuse(cli, first, f);
   }
   return TL_OK;
 }
 
 tl_status tl_jobs_check_paths(tl_cli *cli, const tl_arguments_vec *jobs) {
-  written_vec v = {0};
+  file_vec v = {0};
   bool ok = true;
   for (uint32_t i = 0; i < jobs->n && ok; i++)
-    ok = list_written(&jobs->at[i], i, &v);
+    ok = list_files(&jobs->at[i], i, &v);
   if (v.n)
     qsort(v.at, v.n, sizeof *v.at, by_path);
-  tl_status status = ok ? find_twice(cli, &v) : tl_fail_memory(&cli->diag, TL_NOWHERE);
+  tl_status status = ok ? find_clash(cli, &v) : tl_fail_memory(&cli->diag, TL_NOWHERE);
   for (uint32_t i = 0; i < v.n; i++)
     free(v.at[i].real);
-  written_vec_release(&v);
+  file_vec_release(&v);
   return status;
 }

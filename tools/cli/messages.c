@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "support/hash.h"
 #include "support/json_writer.h"
@@ -135,14 +136,43 @@ static void put_sarif(tl_buf *out, const tl_diagnostic *d) {
   tl_put_end(&w);
 }
 
+/* What there is to say without memory, in which nothing else can be made. */
+#define NO_MEMORY_RESULT                                                                           \
+  "{\"ruleId\": \"TL_NO_MEMORY\", \"level\": \"error\", \"message\": {\"text\": \"out of memory\"}}"
+
+/* Gives the elements of the list to the process that makes the log. */
+static void hand_over(const tl_messages *m) {
+  tl_sv text = m->memory_said ? tl_sv_from(NO_MEMORY_RESULT) : tl_buf_view(&m->results);
+  while (text.n && !m->results.failed) {
+    ssize_t n = write(m->log, text.p, text.n);
+    if (n <= 0)
+      return;
+    text.p += n;
+    text.n -= (size_t)n;
+  }
+}
+
+void tl_messages_take(tl_messages *m, int log) {
+  char block[4096];
+  off_t at = 0;
+  for (ssize_t got; log > 0 && (got = pread(log, block, sizeof block, at)) > 0; at += got) {
+    if (at == 0)
+      tl_buf_add_z(&m->results, m->results.n ? ", " : "");
+    tl_buf_add(&m->results, block, (size_t)got);
+  }
+}
+
 void tl_messages_end(tl_messages *m) {
   tl_buf log;
   if (m->form != TL_MESSAGES_SARIF)
     return;
-  if (m->memory_said) { /* nothing can be made without it */
+  if (m->log) {
+    hand_over(m);
+    return;
+  }
+  if (m->memory_said) {
     fputs("{\"version\": \"2.1.0\", \"runs\": [{\"tool\": {\"driver\": {\"name\": \"tailor\"}}, "
-          "\"results\": [{\"ruleId\": \"TL_NO_MEMORY\", \"level\": \"error\", "
-          "\"message\": {\"text\": \"out of memory\"}}]}]}\n",
+          "\"results\": [" NO_MEMORY_RESULT "]}]}\n",
           stderr);
     return;
   }

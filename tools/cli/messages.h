@@ -21,6 +21,7 @@ typedef struct tl_messages {
   bool memory_said;      /* that it ran out */
   tl_map said;           /* warnings that were printed, by hash */
   tl_buf results;        /* of a log: elements of its list, with commas between */
+  int log;               /* descriptor that gets the elements instead of a log; 0: none */
 } tl_messages;
 
 /* Makes messages as text, from warnings on. */
@@ -29,6 +30,8 @@ void tl_messages_init(tl_messages *m);
  * pass that runs once for each output or variant would do that. Without memory, lack of memory is
  * printed once, whatever the message is. */
 void tl_messages_add(tl_messages *m, const tl_diagnostic *d);
+/* Adds the elements that another process has written to its descriptor. */
+void tl_messages_take(tl_messages *m, int log);
 /* Prints the log, if there is one to print. */
 void tl_messages_end(tl_messages *m);
 void tl_messages_release(tl_messages *m);
