@@ -169,10 +169,13 @@ tl_status tl_command_cache(tl_cli *cli) {
   const char *folder = tl_cache_folder(cli);
   action_fn act = find_action(cli->word);
   tl_store store;
+  if (!cli->word)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
+                   "nothing is said that can be done with a cache\vstats, clear, verify or trim");
   if (!act)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                    "'%s' is nothing that can be done with a cache\vstats, clear, verify or trim",
-                   cli->word ? cli->word : "");
+                   cli->word);
   if (act != trim && tl_cli_has(cli, TL_OPTION_CACHE_SIZE))
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
                    tl_at_option(&cli->settings, TL_OPTION_CACHE_SIZE),

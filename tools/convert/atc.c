@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/convert/atc_line.h"
+
 enum { EXIT_IO = 4 };
 
 static tl_status push(tl_cli *cli, tl_arguments *line, const char *text) {
@@ -21,6 +23,17 @@ static int first_of_atc(const tl_cli *cli) {
   while (i < cli->n_arguments && strcmp(cli->arguments[i], "--") != 0)
     i++;
   return i + 1 < cli->n_arguments ? i + 1 : cli->n_arguments;
+}
+
+/* Returns true for a line that compiles no model: help, and the modes that look at models. */
+static bool only_for_atc(const tl_cli *cli, int first) {
+  for (int i = first; i < cli->n_arguments; i++) {
+    const char *a = cli->arguments[i];
+    if (strcmp(a, "--help") == 0 || strcmp(a, "-h") == 0 ||
+        (strncmp(a, "--mode=", 7) == 0 && strcmp(a, "--mode=0") != 0))
+      return true;
+  }
+  return false;
 }
 
 /* Makes the command line of convert: the default precision is that of atc. */
@@ -66,7 +79,11 @@ tl_status tl_atc_run(tl_cli *cli, tl_atc_convert_fn convert, int *code) {
   tl_arena_init(&line.arena, 0);
   tl_buf_init(&call.line);
   tl_status status = make_line(cli, &line);
-  *code = status == TL_OK ? convert(&line, &call) : 0;
+  int first = first_of_atc(cli);
+  bool as_is = status == TL_OK && only_for_atc(cli, first);
+  if (as_is)
+    tl_atc_line_as_is(call.program, cli->arguments + first, cli->n_arguments - first, &call.line);
+  *code = status == TL_OK && !as_is ? convert(&line, &call) : 0;
   if (status == TL_OK && *code == 0 && call.line.failed)
     status = tl_fail_memory(&cli->diag, TL_NOWHERE);
   if (status == TL_OK && *code == 0 && call.line.n == 0)

@@ -21,6 +21,14 @@ static void add_shell_word(tl_buf *out, const char *text) {
   tl_buf_add_char(out, '\'');
 }
 
+void tl_atc_line_as_is(const char *program, char *const *arguments, int n, tl_buf *out) {
+  add_shell_word(out, program);
+  for (int i = 0; i < n; i++) {
+    tl_buf_add_char(out, ' ');
+    add_shell_word(out, arguments[i]);
+  }
+}
+
 /* Adds " --name=" in atc's spelling. */
 static void add_atc_name(tl_buf *out, const char *name) {
   tl_buf_add_z(out, " --");
@@ -39,6 +47,8 @@ static const char *atc_value(const tl_cli *cli, tl_option_id id) {
   const tl_option_row *row = tl_option_row_get(id);
   const char *value = cli->settings.value[id];
   const char *key = tl_option_shared_key(id);
+  if (cli->atc && id == TL_OPTION_LOG) /* the line of the user was meant for atc */
+    return value;
   bool shared = key || row->fate == TL_FATE_CARRY || row->fate == TL_FATE_WARN;
   if (!shared || row->group >= TL_OPTIONS_TRAIN /* atc knows no run configuration */ ||
       id == TL_OPTION_SOC_VERSION /* said already */)

@@ -8,5 +8,7 @@
 /* Adds the command line that compiles the AIR file at `path`, to be run from where the user stands.
  * m: what was written. */
 void tl_atc_line(tl_cli *cli, tl_module *m, const char *path, tl_buf *out);
+/* Adds the command line that runs a program with n arguments as they are. */
+void tl_atc_line_as_is(const char *program, char *const *arguments, int n, tl_buf *out);
 
 #endif
