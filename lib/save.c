@@ -11,13 +11,18 @@
 #include "lib/handle.h"
 #include "support/vec.h"
 
+static tl_status find_format(tl_context *c, const char *path, tl_format *format) {
+  if (!tl_format_of_path(path, format) || *format == TL_FORMAT_PBTXT)
+    return tl_fail(&c->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(path),
+                   "the suffix does not name a format\vuse .air, .onnx or .tir");
+  return TL_OK;
+}
+
 static tl_status save(tl_model *m, const char *path) {
   tl_context *c = m->context;
   tl_destination to = {.path = path};
   TL_TRY(tl_lib_settle(c));
-  if (!tl_format_of_path(path, &to.format) || to.format == TL_FORMAT_PBTXT)
-    return tl_fail(&c->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(path),
-                   "the suffix does not name a format\vuse .air, .onnx or .tir");
+  TL_TRY(find_format(c, path, &to.format));
   return tl_session_save(&c->session, m->module, &to);
 }
 
@@ -142,6 +147,8 @@ static tl_status make_root(taker *t) {
 static tl_status save_to(tl_model *m, const char *name, taker *t) {
   const char *slash = strrchr(name, '/');
   const char *base = slash ? slash + 1 : name;
+  tl_format format;
+  TL_TRY(find_format(t->c, name, &format)); /* of the caller's name, not of the staged one */
   TL_TRY(make_root(t));
   char *path = join(t->root, base);
   tl_status status = path ? save(m, path) : tl_fail_memory(&t->c->diag, TL_NOWHERE);

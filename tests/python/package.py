@@ -118,6 +118,95 @@ class Session(unittest.TestCase):
         gc.collect()
         self.assertEqual(y.tolist(), [[13, 16, 19, 22]])
 
+    def test_collected_in_any_order(self):
+        """A garbage collector finalizes a cycle in any order: nothing is freed before what was made
+        of it."""
+        import gc
+        import numpy
+
+        class Holder:
+            pass
+        x = numpy.ones((1, 3), 'float32')
+        names = ['model', 'made', 'y', 'me']
+        for turn in range(len(names)):
+            order = names[turn:] + names[:turn]
+            holder = Holder()
+            model = self.tailor.load(self.proto)
+            made = model.optimize(progress=lambda *_: order is None)
+            parts = {'model': model, 'made': made, 'y': made.run({'x': x})['y'], 'me': holder}
+            for name in order:
+                setattr(holder, name, parts[name])
+            made._context.progress = holder
+            del model, made, parts, holder
+            gc.collect()
+        made = self.tailor.load(self.proto).optimize().copy()
+        gc.collect()
+        self.assertEqual(made.run({'x': x})['y'].tolist(), [[13, 16, 19, 22]])
+
+    def test_freed_by_another_thread(self):
+        """Results that die while their model works wait for the end of that."""
+        import numpy
+        x, alive = numpy.ones((2, 3), 'float32'), []
+
+        def work():
+            for _ in range(50):
+                alive.append(self.model.run({'x': x})['y'])
+                if len(alive) > 3:
+                    alive.pop(0)
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(alive[0].tolist(), [[13, 16, 19, 22]] * 2)
+        alive.clear()
+        with self.model._context.lock as turn:
+            self.assertFalse(turn.waiting)
+
+    def test_copies(self):
+        import copy
+        import pickle
+        for made in (self.model.copy(), copy.copy(self.model), copy.deepcopy(self.model)):
+            self.assertEqual(made.to_bytes(), self.model.to_bytes())
+        with self.assertRaisesRegex(TypeError, 'to_bytes'):
+            pickle.dumps(self.model)
+
+    def test_arguments_that_c_would_cut(self):
+        import numpy
+        x = {'x': numpy.ones((1, 3), 'float32')}
+        for wrong in ({'threads': -1}, {'seed': 1 << 64}, {'seed': 0.5}, {'emulate': 'int9'}):
+            with self.assertRaises(self.tailor.UsageError):
+                self.model.run(x, **wrong)
+        with self.assertRaises(self.tailor.UsageError):
+            self.model.optimize(memory_limit=-1)
+        with tempfile.TemporaryDirectory() as folder:
+            for call in (lambda: self.tailor.load(folder + '/m.onnx\0.onnx'),
+                         lambda: self.model.save(folder + '/m.onnx\0.tir'),
+                         lambda: self.model.optimize(soc_version='Ascend310P3\0')):
+                with self.assertRaisesRegex(ValueError, 'NUL'):
+                    call()
+            self.assertEqual(os.listdir(folder), [])
+        for wrong in ({1: x['x']}, x['x'], [x]):
+            with self.assertRaises(TypeError):
+                self.model.run(wrong)
+        with self.assertRaises(TypeError):
+            self.model.verify(self.proto)
+        with self.assertRaises(self.tailor.UsageError) as caught:
+            self.model.to_bytes('om')
+        self.assertNotIn('/', str(caught.exception))
+
+    def test_arrays_of_any_layout(self):
+        import numpy
+        want = [[13, 16, 19, 22]] * 2
+        wide = numpy.ones((4, 6), 'float32')
+        for x in (wide[::2, ::2], wide[:3, :2].T, wide[:2, :3][::-1], wide[:2, :3].astype('>f4')):
+            self.assertEqual(self.model.run({'x': x})['y'].tolist(), want)
+        self.assertEqual(self.model.run({'x': wide[:0, :3]})['y'].shape, (0, 4))
+        for x in (numpy.float32(1), wide, wide.astype('float64'), wide.astype('M8[s]'), None,
+                  numpy.array(['a']), numpy.zeros((2, 3), 'i4,f4')):
+            with self.assertRaises(self.tailor.UsageError):
+                self.model.run({'x': x})
+
     def test_verify_finds_a_difference(self):
         other = small_model()
         other.graph.node[3].op_type = 'Neg'
@@ -151,6 +240,10 @@ class Session(unittest.TestCase):
             warnings.simplefilter('always')
             self.tailor.load(self.proto, check_report='x')
         self.assertEqual([w.category for w in caught], [self.tailor.TailorWarning])
+        with warnings.catch_warnings():
+            warnings.simplefilter('error')
+            with self.assertRaises(self.tailor.TailorWarning):
+                self.tailor.load(self.proto, check_report='x')
 
     def test_progress_and_cancel(self):
         seen = []
@@ -165,6 +258,8 @@ class Session(unittest.TestCase):
         rules = ('rules 1\nrule Mine : cleanup numerics exact about "x" {\n'
                  '  match { %y = Relu(%x) }\n  replace { %y = Sigmoid(%x) }\n}\n')
         made = self.model.optimize(rules=rules, passes=['clean-up'])
+        self.assertIn('Sigmoid', [n.op for n in made.nodes])
+        made = self.tailor.load(self.proto, rules=rules).optimize(passes=['clean-up'])
         self.assertIn('Sigmoid', [n.op for n in made.nodes])
 
     def test_external_data(self):

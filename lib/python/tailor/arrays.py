@@ -41,8 +41,10 @@ def view(tensor, owner):
 def _texts(array, kept):
     texts = (ctypes.c_char_p * (array.size or 1))()
     for i, text in enumerate(array.reshape(-1)):
-        texts[i] = text if isinstance(text, bytes) else str(text).encode('utf-8',
-                                                                         'surrogateescape')
+        data = text if isinstance(text, bytes) else str(text).encode('utf-8', 'surrogateescape')
+        if b'\0' in data:
+            raise ValueError(f'{text!r} has a NUL character, which ends a string of a tensor')
+        texts[i] = data
     kept.append(texts)
     return ctypes.addressof(texts), array.size * ctypes.sizeof(ctypes.c_char_p)
 
@@ -55,6 +57,8 @@ def tensors(inputs, elements):
     import numpy
     made, kept = (Tensor * (len(inputs) or 1))(), []
     for i, (name, value) in enumerate(inputs.items()):
+        if not isinstance(name, str):
+            raise TypeError(f'the name of an input is a str, not {type(name).__name__}')
         array = numpy.asarray(value)
         declared = NAMES.get(elements.get(name, 0))
         dims = (ctypes.c_int64 * (array.ndim or 1))(*array.shape)

@@ -35,6 +35,11 @@ class UsageError(TailorError, ValueError):
     code = 1
 
 
+def usage(text):
+    """The exception for an argument that is wrong before the library sees it."""
+    return UsageError([Message(severity='error', text=text, what=text)])
+
+
 class InputError(TailorError, ValueError):
     """The model is not well formed, or beyond a documented limit (exit code 2)."""
     code = 2

@@ -3,17 +3,31 @@
 import ctypes
 import logging
 import os
-import threading
 import warnings
+import weakref
+from collections.abc import Mapping
 from ctypes import byref, c_void_p
 
 from tailor import arrays, errors, options as option_table, results
 from tailor import _library as native
 from tailor._library import lib
+from tailor.handles import Handle, Turn
 
 FORMS = {'onnx': 0, 'air': 1}
 SEVERITIES = ('note', 'warning', 'error')
 log = logging.getLogger('tailor')
+
+
+def c_text(text):
+    """Text as the library takes it. A NUL would end it before its end."""
+    if '\0' in text:
+        raise ValueError(f'{text!r} has a NUL character')
+    return text.encode('utf-8', 'surrogateescape')
+
+
+def c_path(path):
+    """A path as the library takes it."""
+    return c_text(os.fsdecode(path))
 
 
 def _decoded(text):
@@ -23,39 +37,37 @@ def _decoded(text):
 class Context:
     """A context of the library with its options, its lock, and what was said during a call."""
 
-    def __init__(self, options, progress=None, rules=None, memory_limit=None):
-        self.handle = c_void_p(lib.tl_context_create())
+    def __init__(self, options, progress=None, rules=(), memory_limit=None):
+        self.lock, self.messages, self.raised = Turn(), [], None
+        self.owned = Handle(self.lock, lib.tl_context_destroy)
+        self.owned.value = self.handle = c_void_p(lib.tl_context_create())
         if not self.handle:
             raise errors.InternalError([])
-        self.lock = threading.RLock()
-        self.messages, self.raised = [], None
-        self._sink = native.MESSAGE(self._hear)
-        self._progress = native.PROGRESS(self._step)
+        own = weakref.ref(self)  # no cycle: a context goes with its last model
+        self._sink = native.MESSAGE(lambda _, message: own()._hear(message))
+        self._progress = native.PROGRESS(lambda _, event: own()._step(event))
+        self.owned.kept = self._sink, self._progress
         self.progress = progress
         lib.tl_context_on_message(self.handle, self._sink, None)
         if progress:
             lib.tl_context_on_progress(self.handle, self._progress, None)
         if memory_limit:
-            lib.tl_context_set_memory_limit(self.handle, memory_limit)
+            limit = option_table.number('memory_limit', memory_limit, 64)
+            lib.tl_context_set_memory_limit(self.handle, limit)
         for name, value in option_table.settings(options):
-            self.check(lib.tl_context_set(self.handle, name.encode(), value.encode()))
-        if rules:
-            text = rules.encode()
+            self.check(lib.tl_context_set(self.handle, c_text(name), c_text(value)))
+        for text in filter(None, rules):
+            text = text.encode()
             self.check(lib.tl_rules_register(self.handle, b'rules', text, len(text)))
 
-    def __del__(self):
-        if getattr(self, 'handle', None):
-            lib.tl_context_destroy(self.handle)
-            self.handle = None
-
-    def _hear(self, _user, message):
+    def _hear(self, message):
         m = message[0]
         parts = {name: _decoded(getattr(m, name)) for name in
                  ('text', 'code', 'file', 'node', 'attribute', 'what', 'hint')}
         parts['text'] = parts['text'].rstrip('\n')
         self.messages.append(errors.Message(severity=SEVERITIES[m.severity], **parts))
 
-    def _step(self, _user, event):
+    def _step(self, event):
         """An exception of the caller's function cancels the call, which then raises it."""
         try:
             return int(bool(self.progress(_decoded(event[0].pass_), event[0].step,
@@ -79,16 +91,6 @@ class Context:
                 log.info('%s', m.text)
 
 
-class Owner:
-    """Results of a run in the library's memory; arrays over them keep it alive."""
-
-    def __init__(self, handle, model):
-        self.handle, self.model = handle, model
-
-    def __del__(self):
-        lib.tl_tensors_destroy(self.handle)
-
-
 def _pointer(data):
     """(address, bytes, what keeps them alive) of an object with a buffer, without a copy."""
     view = memoryview(data).cast('B')
@@ -106,7 +108,7 @@ class Files:
     """Gives the library the bytes of a model and of its files of weights, each of them once."""
 
     def __init__(self, context, name, model, files):
-        self.context, self.name, self.model = context, name.encode(), model
+        self.context, self.name, self.model = context, c_text(name), model
         self.files = files if callable(files) else files.get
         self.lent = {}
         self.source = native.Source(native.OPEN(self._open), native.GIVE_BACK(self._give_back))
@@ -134,14 +136,26 @@ class Model:
     """A model. Made by load; optimize gives a new one. A model may be used by several threads: its
     calls wait for each other."""
 
-    def __init__(self, context, handle, kept, options):
-        self._context, self._handle = context, handle
-        self._kept, self._options = kept, options
+    def __init__(self, context, given, parents=(), kept=None):
+        self._context, self._given_at_load = context, given
+        self._owned = Handle(context.lock, lib.tl_model_destroy, (context.owned, *parents), kept)
+        self._handle = self._owned.value
 
-    def __del__(self):
-        if getattr(self, '_handle', None):
-            lib.tl_model_destroy(self._handle)
-            self._handle = None
+    def copy(self):
+        """Another model that is like this one; weights are shared."""
+        context = Context(self._given_at_load[0], None, *self._given_at_load[1:])
+        made = Model(context, self._given_at_load, (self._owned,))
+        with self._context.lock:
+            context.check(lib.tl_model_copy(self._handle, context.handle, byref(made._handle)))
+        return made
+
+    __copy__ = copy
+
+    def __deepcopy__(self, _memo):
+        return self.copy()
+
+    def __reduce__(self):
+        raise TypeError('a tailor.Model cannot be pickled; its to_bytes() or to_files() can')
 
     def _check(self, code):
         self._context.check(code)
@@ -245,7 +259,8 @@ class Model:
 
     def __len__(self):
         """Number of nodes in all graphs."""
-        return lib.tl_model_count_nodes(self._handle)
+        with self._context.lock:
+            return lib.tl_model_count_nodes(self._handle)
 
     def __bool__(self):
         return True
@@ -272,24 +287,25 @@ class Model:
         Further keywords are options of `tailor convert`, beside those of load:
         """
         if to not in FORMS:
-            raise errors.UsageError([errors.Message(
-                severity='error', text=f"to={to!r} is neither 'onnx' nor 'air'")])
-        merged = {**self._options, **options}
+            raise errors.usage(f"to={to!r} is neither 'onnx' nor 'air'")
+        loaded, loaded_rules, loaded_limit = self._given_at_load
+        merged = {**loaded, **options}
         if passes is not None:
             merged['passes'] = passes if isinstance(passes, str) else ','.join(passes)
-        context = Context(merged, progress, rules, memory_limit)
-        handle = c_void_p()
+        given = merged, (*loaded_rules, rules), memory_limit or loaded_limit
+        context = Context(merged, progress, *given[1:])
+        made = Model(context, given, (self._owned,))
         with self._context.lock:
-            context.check(lib.tl_model_copy(self._handle, context.handle, byref(handle)))
-        made = Model(context, handle, self, merged)
-        lib.tl_model_keep_remarks(handle, 1, int(near_misses))
-        context.check(lib.tl_model_optimize(handle, FORMS[to]))
+            context.check(lib.tl_model_copy(self._handle, context.handle, byref(made._handle)))
+        lib.tl_model_keep_remarks(made._handle, 1, int(near_misses))
+        with context.lock:
+            context.check(lib.tl_model_optimize(made._handle, FORMS[to]))
         return made
 
     def save(self, path):
         """Writes .onnx, .air or .tir; the file appears complete or not at all."""
         with self._context.lock:
-            self._check(lib.tl_model_save(self._handle, os.fsencode(path)))
+            self._check(lib.tl_model_save(self._handle, c_path(path)))
 
     def to_files(self, name='model.onnx'):
         """{name: bytes} of what save would write: the model, and files of weights that options ask
@@ -300,12 +316,13 @@ class Model:
             files[os.fsdecode(path)] = ctypes.string_at(data, size)
             return 0
         with self._context.lock:
-            self._check(lib.tl_model_save_to(self._handle, os.fsencode(name), native.TAKE(take),
-                                             None))
+            self._check(lib.tl_model_save_to(self._handle, c_path(name), native.TAKE(take), None))
         return files
 
     def to_bytes(self, form='onnx'):
         """The model as bytes, in the format 'onnx', 'air' or 'tir'."""
+        if form not in ('onnx', 'air', 'tir'):
+            raise errors.usage(f"form={form!r} is none of 'onnx', 'air' and 'tir'")
         name = f'model.{form}'
         return self.to_files(name)[name]
 
@@ -315,10 +332,16 @@ class Model:
         return onnx.ModelProto.FromString(self.to_bytes('onnx'))
 
     def _settings(self, seed, threads, exact, random, emulate):
+        if emulate and emulate not in arrays.NUMBERS:
+            raise errors.usage(f"emulate={emulate!r} is neither 'float16' nor 'bfloat16'")
         element = arrays.NUMBERS[emulate] if emulate else 0
-        return native.RunSettings(seed, threads, int(exact), int(random), element)
+        return native.RunSettings(option_table.number('seed', seed, 64),
+                                  option_table.number('threads', threads, 32), int(exact),
+                                  int(random), element)
 
     def _given(self, inputs):
+        if inputs is not None and not isinstance(inputs, Mapping):
+            raise TypeError(f'inputs are a dict of names and arrays, not {type(inputs).__name__}')
         graph, view = self._main()
         declared = {}
         for i in range(view.n_inputs):
@@ -332,17 +355,16 @@ class Model:
         inputs: {name: array}; contiguous arrays are not copied, and results are views of the
         library's memory. random: inputs that are not given are random (with `seed`). exact: the
         same bytes on every machine. emulate: 'float16' or 'bfloat16'."""
-        handle = c_void_p()
         with self._context.lock:
             tensors, kept = self._given(inputs)
             settings = self._settings(seed, threads, exact, random, emulate)
+            owner, made = Handle(self._context.lock, lib.tl_tensors_destroy, (self._owned,)), {}
             self._check(lib.tl_model_run(self._handle, tensors, len(inputs or {}),
-                                         byref(settings), byref(handle)))
+                                         byref(settings), byref(owner.value)))
             del kept
-            owner, made = Owner(handle, self), {}
-            for i in range(lib.tl_tensors_count(handle)):
+            for i in range(lib.tl_tensors_count(owner.value)):
                 tensor = native.Tensor()
-                lib.tl_tensors_get(handle, i, byref(tensor))
+                lib.tl_tensors_get(owner.value, i, byref(tensor))
                 made[tensor.name.decode()] = arrays.view(tensor, owner)
         return made
 
@@ -351,12 +373,15 @@ class Model:
         """Runs this model and another one on the same inputs, given or random, and compares the
         outputs of the other with those of this one. A Comparison; bounds as `tailor verify` has
         them, unless rtol, atol or cosine are given."""
-        handle = c_void_p()
+        if not isinstance(other, Model):
+            raise TypeError(f'a Model is compared with a Model, not with {type(other).__name__}')
         first, second = sorted((self._context, other._context), key=id)
         with first.lock, second.lock:
             tensors, kept = self._given(inputs)
             settings = native.VerifySettings(self._settings(seed, threads, exact, True, emulate),
                                              rtol, atol, cosine)
+            found = Handle(self._context.lock, lib.tl_comparison_destroy, (self._owned,))
+            handle = found.value
             code = lib.tl_model_verify(self._handle, other._handle, tensors, len(inputs or {}),
                                        byref(settings), byref(handle))
             if code and not self._context.messages:
@@ -370,7 +395,6 @@ class Model:
                 rows.append(results.Difference(
                     _decoded(d.name), bool(d.equal), _decoded(d.reason), d.elements, d.off,
                     d.max_abs, d.max_rel, d.ulp, d.cosine, d.got, d.want))
-            lib.tl_comparison_destroy(handle)
         return results.Comparison(rows)
 
     def explain(self):
@@ -404,23 +428,26 @@ def load(source, *, name=None, files=None, rules=None, memory_limit=None, **opti
     form), or a function that gives the bytes of a name, or None; asked while the model is loaded.
     rules, memory_limit: as in Model.optimize. Further keywords are options of `tailor convert`:
     """
-    context = Context(options, None, rules, memory_limit)
-    handle, kept = c_void_p(), None
+    given = options, (rules,), memory_limit
+    context = Context(options, None, *given[1:])
     if isinstance(source, (str, os.PathLike)):
-        context.check(lib.tl_model_load(context.handle, os.fsencode(source), byref(handle)))
-        return Model(context, handle, kept, options)
+        made = Model(context, given)
+        context.check(lib.tl_model_load(context.handle, c_path(source), byref(made._handle)))
+        return made
     if hasattr(source, 'SerializeToString'):
         source = source.SerializeToString()
     name = name or 'model.onnx'
     if files is not None:
         kept = Files(context, name, source, files)
-        context.check(lib.tl_model_load_from(context.handle, name.encode(), byref(kept.source),
-                                             byref(handle)))
-        return Model(context, handle, kept, options)
+        made = Model(context, given, kept=kept)
+        context.check(lib.tl_model_load_from(context.handle, c_text(name), byref(kept.source),
+                                             byref(made._handle)))
+        return made
     address, size, kept = _pointer(source)
-    context.check(lib.tl_model_load_bytes(context.handle, name.encode(), address, size,
-                                          byref(handle)))
-    return Model(context, handle, kept, options)
+    made = Model(context, given, kept=kept)
+    context.check(lib.tl_model_load_bytes(context.handle, c_text(name), address, size,
+                                          byref(made._handle)))
+    return made
 
 
 for _function in (Model.optimize, load):

@@ -2,6 +2,7 @@
 """Options as keyword arguments: names with underscores, values of Python's types."""
 import os
 
+from tailor import errors
 from tailor._table import OPTIONS
 
 BY_NAME = {row[0]: row for row in OPTIONS}
@@ -35,6 +36,14 @@ def settings(options):
                 yield name, _text(item)
         else:
             yield name, _text(value)
+
+
+def number(name, value, bits):
+    """A number without sign, which C would cut to its bits."""
+    value = int(value) if not isinstance(value, float) else value
+    if not isinstance(value, int) or not 0 <= value < 1 << bits:
+        raise errors.usage(f'{name}={value!r} is no integer from 0 to {(1 << bits) - 1}')
+    return value
 
 
 def document():
