@@ -42,6 +42,23 @@ static tl_status bad_input(tl_lib_run *r, const char *name, const char *why) {
                  "input '%s' %s", name ? name : "", why);
 }
 
+/* Says why an input could not be made: it is beyond a limit, or memory is out. */
+static tl_status no_room(tl_lib_run *r, tl_sv name, tl_dtype d, int rank, const int64_t *dims) {
+  const tl_host_heap *h = &r->heap;
+  tl_location where = TL_AT_FILE(r->module->path);
+  uint64_t n = 1, bytes = 0;
+  bool sized = true;
+  for (int i = 0; i < rank; i++)
+    sized = sized && !__builtin_mul_overflow(n, (uint64_t)dims[i], &n);
+  sized = sized && (d == TL_DTYPE_STRING ? !__builtin_mul_overflow(n, sizeof(tl_sv), &bytes)
+                                         : tl_dtype_bytes(d, n, &bytes));
+  bool fits = sized && (!h->most || bytes <= h->most) &&
+              (!h->limit || (bytes <= h->limit && h->used <= h->limit - bytes));
+  return fits ? tl_fail_memory(&r->context->diag, where)
+              : tl_fail(&r->context->diag, TL_LIMIT, where, "input '%.*s' does not fit into memory",
+                        TL_SV_ARG(name));
+}
+
 /* Makes a string tensor over the texts of the caller. */
 static tl_host *borrow_texts(tl_lib_run *r, const tl_tensor_view *v) {
   const char *const *texts = v->data;
@@ -72,7 +89,7 @@ static tl_status borrow(tl_lib_run *r, const tl_tensor_view *v, tl_host **out) {
       memcpy((*out)->data, v->data, (size_t)bytes);
   } else
     *out = tl_host_borrow(&r->heap, d, v->rank, v->dims, n ? v->data : "");
-  return *out ? TL_OK : bad_input(r, v->name, "does not fit into memory");
+  return *out ? TL_OK : no_room(r, tl_sv_from(v->name ? v->name : ""), d, v->rank, v->dims);
 }
 
 /* Checks a value against the type that the model declares; an input without a type gets that of its
@@ -128,8 +145,7 @@ static tl_status make_random(tl_lib_run *r, tl_value_id input, uint64_t seed, tl
                    "input '%.*s' needs a value: none can be made for its type", TL_SV_ARG(name));
   *out = tl_host_new(&r->heap, (tl_dtype)t->dtype, t->rank, dims);
   if (!*out)
-    return tl_fail(&r->context->diag, TL_LIMIT, TL_AT_FILE(r->module->path),
-                   "input '%.*s' does not fit into memory", TL_SV_ARG(name));
+    return no_room(r, name, (tl_dtype)t->dtype, t->rank, dims);
   memset((*out)->data, 0, (*out)->bytes);
   tl_fill_random(*out, name, seed);
   return TL_OK;
