@@ -117,6 +117,12 @@ int tl_lib_misuse(tl_context *c, const char *fmt, ...) {
   return tl_lib_end(c, status, errors);
 }
 
+bool tl_lib_lacks(tl_context *c, const void *argument, const char *name, int *code) {
+  if (!argument)
+    *code = tl_lib_misuse(c, "argument '%s' is NULL", name);
+  return !argument;
+}
+
 bool tl_lib_is_inside(tl_context *c, const char *what, int *code) {
   if (c->inside)
     *code = tl_lib_misuse(c, "a function that the library called must not %s in its context", what);

@@ -78,6 +78,10 @@ static tl_node_id make_node(tl_module *m, const tl_new_node *spec) {
 }
 
 int tl_model_add_node(tl_model *m, const tl_new_node *spec, uint32_t *node) {
+  int code;
+  if (tl_lib_lacks(m->context, spec, "spec", &code) ||
+      (spec->n_operands && tl_lib_lacks(m->context, spec->operands, "spec->operands", &code)))
+    return code;
   uint32_t wrong = wrong_value(m, spec->operands, spec->n_operands, true);
   if (wrong)
     return no_value(m, wrong);
@@ -159,6 +163,9 @@ static tl_value_id make_constant(tl_module *m, uint32_t graph, const tl_tensor_v
 int tl_model_add_constant(tl_model *m, uint32_t graph, const tl_tensor_view *tensor,
                           uint32_t *value) {
   uint64_t bytes;
+  int code;
+  if (tl_lib_lacks(m->context, tensor, "tensor", &code))
+    return code;
   if (!is_graph(m, graph))
     return tl_lib_misuse(m->context, "the model has no graph %u", graph);
   if (!is_whole(tensor, &bytes))
@@ -170,6 +177,9 @@ int tl_model_add_constant(tl_model *m, uint32_t graph, const tl_tensor_view *ten
 }
 
 int tl_model_set_outputs(tl_model *m, uint32_t graph, const uint32_t *values, uint32_t n) {
+  int code;
+  if (n && tl_lib_lacks(m->context, values, "values", &code))
+    return code;
   uint32_t wrong = wrong_value(m, values, n, false);
   if (!is_graph(m, graph))
     return tl_lib_misuse(m->context, "the model has no graph %u", graph);
@@ -184,6 +194,8 @@ int tl_model_set_outputs(tl_model *m, uint32_t graph, const uint32_t *values, ui
 static int set_attribute(tl_model *m, uint32_t node, const char *name, tl_attr a) {
   if (!is_node(m, node))
     return no_node(m, node);
+  if (!name || !*name)
+    return tl_lib_misuse(m->context, "an attribute needs a name");
   a.name = tl_module_intern(m->module, tl_sv_from(name));
   bool done = a.name != TL_NO_SYMBOL && a.kind != TL_ATTR_NONE &&
               tl_node_set_attr(m->module, node, a) == TL_OK;
@@ -205,6 +217,9 @@ int tl_model_set_text(tl_model *m, uint32_t node, const char *name, const char *
 
 int tl_model_set_integers(tl_model *m, uint32_t node, const char *name, const int64_t *v,
                           uint32_t n) {
+  int code;
+  if (n && tl_lib_lacks(m->context, v, "v", &code))
+    return code;
   return set_attribute(m, node, name, tl_attr_ints(m->module, 0, v, n));
 }
 

@@ -73,6 +73,8 @@ uint32_t tl_lib_begin(tl_context *c);
 int tl_lib_end(tl_context *c, tl_status status, uint32_t errors_before);
 /* Reports a wrong argument and returns TL_ERROR_USAGE, for a whole public function. */
 int tl_lib_misuse(tl_context *c, const char *fmt, ...) TL_PRINTF(2, 3);
+/* Refuses, for a whole public function, an argument that is NULL. Returns true and the code. */
+bool tl_lib_lacks(tl_context *c, const void *argument, const char *name, int *code);
 /* Refuses, for a whole public function, what a function of the caller must not do while the library
  * waits for it. Returns true and the code if one runs. what: "load a model". */
 bool tl_lib_is_inside(tl_context *c, const char *what, int *code);

@@ -93,7 +93,8 @@ typedef struct origin {
 
 static int load_model(tl_context *c, const char *name, origin from, tl_model **out) {
   int code;
-  if (tl_lib_is_inside(c, "load a model", &code))
+  if (tl_lib_lacks(c, name, "name", &code) || tl_lib_lacks(c, out, "out", &code) ||
+      tl_lib_is_inside(c, "load a model", &code))
     return code;
   uint32_t errors = tl_lib_begin(c);
   tl_model *m = make_handle(c);
@@ -115,10 +116,16 @@ int tl_model_load(tl_context *c, const char *path, tl_model **out) {
 
 int tl_model_load_bytes(tl_context *c, const char *name, const void *bytes, size_t n,
                         tl_model **out) {
+  int code;
+  if (n && tl_lib_lacks(c, bytes, "bytes", &code))
+    return code;
   return load_model(c, name, (origin){.bytes = {n ? bytes : "", n}}, out);
 }
 
 int tl_model_load_from(tl_context *c, const char *name, const tl_source *source, tl_model **out) {
+  int code;
+  if (tl_lib_lacks(c, source, "source", &code))
+    return code;
   if (!source->open)
     return tl_lib_misuse(c, "a source needs a function that opens files");
   return load_model(c, name, (origin){.source = source}, out);
@@ -136,7 +143,8 @@ static tl_status copy(const tl_model *of, tl_model *m) {
 
 int tl_model_copy(const tl_model *of, tl_context *into, tl_model **out) {
   int code;
-  if (tl_lib_is_inside(of->context, "copy a model", &code) ||
+  if (tl_lib_lacks(into, out, "out", &code) ||
+      tl_lib_is_inside(of->context, "copy a model", &code) ||
       tl_lib_is_inside(into, "copy a model", &code))
     return code;
   uint32_t errors = tl_lib_begin(into);

@@ -60,10 +60,10 @@ static tl_status add(tl_context *c, const char *domain, const tl_op_def *op) {
 }
 
 int tl_op_register(tl_context *c, const tl_op_def *op) {
-  const char *domain = op->domain && strcmp(op->domain, "ai.onnx") != 0 ? op->domain : "";
   int code;
-  if (tl_lib_is_inside(c, "register an op", &code))
+  if (tl_lib_lacks(c, op, "op", &code) || tl_lib_is_inside(c, "register an op", &code))
     return code;
+  const char *domain = op->domain && strcmp(op->domain, "ai.onnx") != 0 ? op->domain : "";
   if (!op->name || !*op->name)
     return tl_lib_misuse(c, "an op needs a name");
   if (is_known(c, domain, op->name))

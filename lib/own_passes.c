@@ -64,10 +64,10 @@ static tl_status add(tl_context *c, const tl_pass_def *pass) {
 }
 
 int tl_pass_register(tl_context *c, const tl_pass_def *pass) {
-  const char *fault = fault_of(pass);
   int code;
-  if (tl_lib_is_inside(c, "register a pass", &code))
+  if (tl_lib_lacks(c, pass, "pass", &code) || tl_lib_is_inside(c, "register a pass", &code))
     return code;
+  const char *fault = fault_of(pass);
   if (fault)
     return tl_lib_misuse(c, "%s", fault);
   if (is_taken(c, pass->name))

@@ -4,7 +4,8 @@
 
 int tl_rules_register(tl_context *c, const char *name, const char *text, size_t n) {
   int code;
-  if (tl_lib_is_inside(c, "register rules", &code))
+  if (tl_lib_lacks(c, name, "name", &code) || (n && tl_lib_lacks(c, text, "text", &code)) ||
+      tl_lib_is_inside(c, "register rules", &code))
     return code;
   uint32_t errors = tl_lib_begin(c);
   const char *copy = tl_arena_copy(&c->arena, n ? text : "", n);

@@ -60,7 +60,9 @@ int tl_model_run(tl_model *m, const tl_tensor_view *inputs, uint32_t n,
                  const tl_run_settings *settings, tl_tensors **out) {
   static const tl_run_settings defaults = {0};
   int inside;
-  if (tl_lib_is_inside(m->context, "run a model", &inside))
+  if ((n && tl_lib_lacks(m->context, inputs, "inputs", &inside)) ||
+      tl_lib_lacks(m->context, out, "out", &inside) ||
+      tl_lib_is_inside(m->context, "run a model", &inside))
     return inside;
   uint32_t errors = tl_lib_begin(m->context);
   tl_tensors *t = calloc(1, sizeof *t);

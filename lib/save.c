@@ -27,6 +27,9 @@ static tl_status save(tl_model *m, const char *path) {
 }
 
 int tl_model_save(tl_model *m, const char *path) {
+  int code;
+  if (tl_lib_lacks(m->context, path, "path", &code))
+    return code;
   uint32_t errors = tl_lib_begin(m->context);
   return tl_lib_end(m->context, save(m, path), errors);
 }
@@ -165,6 +168,9 @@ static tl_status save_to(tl_model *m, const char *name, taker *t) {
 
 int tl_model_save_to(tl_model *m, const char *name, tl_take_file_fn take, void *user) {
   taker t = {.c = m->context, .take = take, .user = user};
+  int code;
+  if (tl_lib_lacks(t.c, name, "name", &code) || tl_lib_lacks(t.c, take ? m : NULL, "take", &code))
+    return code;
   uint32_t errors = tl_lib_begin(m->context);
   return tl_lib_end(m->context, save_to(m, name, &t), errors);
 }
@@ -192,6 +198,10 @@ int tl_model_save_bytes(tl_model *m, const char *name, void **bytes, size_t *n) 
   tl_context *c = m->context;
   collected made = {0};
   taker t = {.c = c, .take = collect, .user = &made};
+  int code;
+  if (tl_lib_lacks(c, name, "name", &code) || tl_lib_lacks(c, bytes, "bytes", &code) ||
+      tl_lib_lacks(c, n, "n", &code))
+    return code;
   uint32_t errors = tl_lib_begin(c);
   tl_status status = tl_lib_settle(c);
   if (status == TL_OK && c->settings.options.external_weight != TL_WEIGHTS_INSIDE)

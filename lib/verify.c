@@ -166,7 +166,10 @@ int tl_model_verify(tl_model *a, tl_model *b, const tl_tensor_view *inputs, uint
                     const tl_verify_settings *settings, tl_comparison **out) {
   static const tl_verify_settings defaults = {.rtol = -1, .atol = -1, .cosine = -1};
   int inside;
-  if (tl_lib_is_inside(a->context, "compare models", &inside) ||
+  if (tl_lib_lacks(a->context, b, "b", &inside) ||
+      (n && tl_lib_lacks(a->context, inputs, "inputs", &inside)) ||
+      tl_lib_lacks(a->context, out, "out", &inside) ||
+      tl_lib_is_inside(a->context, "compare models", &inside) ||
       tl_lib_is_inside(b->context, "compare models", &inside))
     return inside;
   if (!settings)

@@ -34,7 +34,9 @@ typedef struct tl_context tl_context; /* options, rules, the sink of messages */
 typedef struct tl_model tl_model;     /* one model */
 
 /* What functions that can fail return: 0, or the exit code of the command for the same failure. The
- * sink of the context has then got at least one message of severity error. */
+ * sink of the context has then got at least one message of severity error. Arguments are not NULL
+ * unless a comment says so: functions that can fail refuse it with TL_ERROR_USAGE, but for the
+ * context or the model itself, without which nothing can be said. */
 enum {
   TL_SUCCESS = 0,
   TL_ERROR_USAGE = 1,       /* an option or argument is wrong */
