@@ -55,7 +55,8 @@ TL_API int tl_option_describe(uint32_t i, tl_option_info *out);
  * optimized or saved afterwards. TL_ERROR_USAGE for an unknown name or a wrong value,
  * TL_ERROR_UNSUPPORTED. */
 TL_API int tl_context_set(tl_context *c, const char *name, const char *value);
-/* The same for numbers and for flags and booleans; a flag of 0 is taken back. */
+/* The same for an option of this name with a number, or with a boolean or flag; a flag whose value
+ * is 0 is taken back. */
 TL_API int tl_context_set_integer(tl_context *c, const char *name, int64_t value);
 TL_API int tl_context_set_bool(tl_context *c, const char *name, int value);
 /* Takes back what was given. TL_ERROR_USAGE for an unknown name. */
@@ -76,7 +77,7 @@ typedef struct tl_progress_event {
 /* Is told of progress, on the thread that called the library. Not 0: the call ends with
  * TL_ERROR_CANCELLED. */
 typedef int (*tl_progress_fn)(void *user, const tl_progress_event *event);
-/* Sets who is told; NULL: nobody. */
+/* Sets who is told: fn, NULL for nobody. */
 TL_API void tl_context_on_progress(tl_context *c, tl_progress_fn fn, void *user);
 
 /* Makes the running call, or the next one, end with TL_ERROR_CANCELLED: between two passes, between

@@ -139,7 +139,7 @@ TL_API int tl_model_attribute(const tl_model *m, uint32_t node, uint32_t i, tl_a
 /* Finds an attribute by name; returns 0 if the node does not have it. */
 TL_API int tl_model_find_attribute(const tl_model *m, uint32_t node, const char *name,
                                    tl_attribute_view *out);
-/* String k of an attribute that is a list of strings; empty beyond the end. */
+/* String k of an attribute `name` that is a list of strings; empty beyond the end. */
 TL_API tl_text tl_model_attribute_text(const tl_model *m, uint32_t node, const char *name,
                                        uint32_t k);
 
@@ -157,7 +157,7 @@ typedef struct tl_new_node {
   uint32_t graph;           /* of the node, if there is no `before` */
 } tl_new_node;
 
-/* Adds a node, whose results have names that are free and no types yet. *node receives it. Errors
+/* Adds a node as spec describes it, whose results have names that are free and no types yet. *node receives it. Errors
  * of this and the following functions: TL_ERROR_USAGE for numbers that name nothing,
  * TL_ERROR_INTERNAL without memory; the model is then as it was. The caller keeps the topological
  * order, which tl_model_check checks. */
@@ -166,17 +166,18 @@ TL_API int tl_model_add_node(tl_model *m, const tl_new_node *spec, uint32_t *nod
 TL_API int tl_model_erase_node(tl_model *m, uint32_t node);
 /* Replaces an operand; value 0 makes it absent. */
 TL_API int tl_model_set_operand(tl_model *m, uint32_t node, uint32_t i, uint32_t value);
-/* Makes all users of a value use another one, outputs of graphs too. */
+/* Makes all users of the value `from` use the value `to`, outputs of graphs too. */
 TL_API int tl_model_replace_uses(tl_model *m, uint32_t from, uint32_t to);
 /* Renames a value. TL_ERROR_USAGE if another value has the name. */
 TL_API int tl_model_rename(tl_model *m, uint32_t value, const char *name);
 /* Adds a constant with a copy of the data, of numbers; tensor->name is its name, NULL: a free one.
- * */
+ * *value receives its number. */
 TL_API int tl_model_add_constant(tl_model *m, uint32_t graph, const tl_tensor_view *tensor,
                                  uint32_t *value);
-/* Replaces the outputs of a graph. */
+/* Replaces the outputs of a graph by `values`, of which there are n. */
 TL_API int tl_model_set_outputs(tl_model *m, uint32_t graph, const uint32_t *values, uint32_t n);
-/* Set an attribute of a node, whatever it was before; remove it. */
+/* Set the attribute `name` of a node to v (of integers: n of them), whatever it was before; remove
+ * it. */
 TL_API int tl_model_set_integer(tl_model *m, uint32_t node, const char *name, int64_t v);
 TL_API int tl_model_set_number(tl_model *m, uint32_t node, const char *name, float v);
 TL_API int tl_model_set_text(tl_model *m, uint32_t node, const char *name, const char *v);
