@@ -55,8 +55,8 @@ typedef enum tl_purpose {
   TL_FOR_AIR   /* NPU form: only AIR and textual IR can be saved afterwards */
 } tl_purpose;
 
-/* Runs the pipeline of a purpose, at the level of the option "opt-level" (2 unless set), or the passes of the
- * option "passes". A model that failed is only good for destruction. */
+/* Runs the pipeline of a purpose, at the level of the option "opt-level" (2 unless set), or the
+ * passes of the option "passes". A model that failed is only good for destruction. */
 TL_API int tl_model_optimize(tl_model *m, tl_purpose purpose);
 /* Runs passes by their names, commas between, in this order: those of `tailor passes`
  * and registered ones (extend.h). TL_ERROR_USAGE for a name that there is not. Otherwise as
