@@ -36,9 +36,9 @@ TL_API int tl_pass_register(tl_context *c, const tl_pass_def *pass);
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 
-/* Registers rewrite rules (docs/rules.md) as text of n bytes, which is copied. `name` stands for a file in
- * messages. They override rules of files and those that are built in. The first pass that needs
- * rules reads them, and reports what is wrong: TL_ERROR_USAGE. */
+/* Registers rewrite rules (docs/rules.md) as text of n bytes, which is copied. `name` stands for a
+ * file in messages. They override rules of files and those that are built in. The first pass that
+ * needs rules reads them, and reports what is wrong: TL_ERROR_USAGE. */
 TL_API int tl_rules_register(tl_context *c, const char *name, const char *text, size_t n);
 
 /* ---- ops ------------------------------------------------------------------------------------- */
@@ -73,9 +73,9 @@ TL_API const tl_model *tl_shape_model(const tl_shape_call *call, uint32_t *node)
  * TL_RANK_OPEN. Valid until tl_shape_set. Returns 0 if the operand is absent. */
 TL_API int tl_shape_operand(tl_shape_call *call, uint32_t i, tl_element *element, int32_t *rank,
                             const int64_t **dims);
-/* States result i: the element type, and dims, [rank] sizes. rank TL_RANK_OPEN: not known. The result is what a shape function returns:
- * TL_ERROR_INPUT, reported, if the node has no such result, or a dim is no size, symbol or
- * TL_DIM_OPEN. */
+/* States result i: the element type, and dims, [rank] sizes. rank TL_RANK_OPEN: not known. The
+ * result is what a shape function returns: TL_ERROR_INPUT, reported, if the node has no such
+ * result, or a dim is no size, symbol or TL_DIM_OPEN. */
 TL_API int tl_shape_set(tl_shape_call *call, uint32_t i, tl_element element, int32_t rank,
                         const int64_t *dims);
 /* Reports a fault of the model at the node, `what` in one sentence, and returns TL_ERROR_INPUT. */
@@ -87,9 +87,10 @@ TL_API const tl_model *tl_compute_model(const tl_compute_call *call, uint32_t *n
 /* Operand i, valid during the call, which the kernel must not change. Returns 0 if it is absent or
  * no tensor of numbers. out->name is NULL. */
 TL_API int tl_compute_input(tl_compute_call *call, uint32_t i, tl_tensor_view *out);
-/* Makes result i of an element type with dims, [rank] sizes; *data is to be filled, and is aligned to 64 bytes. TL_ERROR_INPUT, reported: the
- * node has no such result, it was made before, the model states another type, a dim is negative, or
- * it is beyond the memory limit. TL_ERROR_INTERNAL without memory. */
+/* Makes result i of an element type with dims, [rank] sizes; *data is to be filled, and is aligned
+ * to 64 bytes. TL_ERROR_INPUT, reported: the node has no such result, it was made before, the model
+ * states another type, a dim is negative, or it is beyond the memory limit. TL_ERROR_INTERNAL
+ * without memory. */
 TL_API int tl_compute_output(tl_compute_call *call, uint32_t i, tl_element element, int32_t rank,
                              const int64_t *dims, void **data);
 /* Reports a fault of the model at the node, `what` in one sentence, and returns TL_ERROR_INPUT. */

@@ -11,15 +11,15 @@ extern "C" {
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-/* Loads the file at a path: ONNX, AIR, or textual IR (*.tir). Weights stay in the mapped file, which must not
- * change. *out is the caller's to destroy, and untouched after a failure. With the option
- * "optim-model" set it is a training model, and becomes one step with that optimizer. Errors:
- * TL_ERROR_IO, TL_ERROR_INPUT, TL_ERROR_UNSUPPORTED, and TL_ERROR_USAGE for options that do not go
- * together. */
+/* Loads the file at a path: ONNX, AIR, or textual IR (*.tir). Weights stay in the mapped file,
+ * which must not change. *out is the caller's to destroy, and untouched after a failure. With the
+ * option "optim-model" set it is a training model, and becomes one step with that optimizer.
+ * Errors: TL_ERROR_IO, TL_ERROR_INPUT, TL_ERROR_UNSUPPORTED, and TL_ERROR_USAGE for options that do
+ * not go together. */
 TL_API int tl_model_load(tl_context *c, const char *path, tl_model **out);
-/* Loads from n bytes of memory, which must stay as it is until the model is destroyed: weights are views of
- * it. `name` stands for the file in messages, and its suffix says the format as that of a file
- * does. External data is refused. *out as above. */
+/* Loads from n bytes of memory, which must stay as it is until the model is destroyed: weights are
+ * views of it. `name` stands for the file in messages, and its suffix says the format as that of a
+ * file does. External data is refused. *out as above. */
 TL_API int tl_model_load_bytes(tl_context *c, const char *name, const void *bytes, size_t n,
                                tl_model **out);
 
@@ -36,13 +36,13 @@ typedef struct tl_source {
 /* Loads `name` and its files of weights by functions of the caller, each file at most once. Names
  * of files of weights that leave the model's folder are refused before anybody is asked. The source
  * is copied; `user` must live until the model is destroyed, which gives all bytes back; a failure
- * has given them back. *out and errors are those of tl_model_load; TL_ERROR_IO for a file that is not
- * there. */
+ * has given them back. *out and errors are those of tl_model_load; TL_ERROR_IO for a file that is
+ * not there. */
 TL_API int tl_model_load_from(tl_context *c, const char *name, const tl_source *source,
                               tl_model **out);
 /* Makes a second model with the same graphs, names and weights, in the same context or in another
- * one, for *out; `of` must outlive it, and is only read. What options change at loading (a linked optimizer,
- * a declared training step) stays; other options are those of `into`. */
+ * one, for *out; `of` must outlive it, and is only read. What options change at loading (a linked
+ * optimizer, a declared training step) stays; other options are those of `into`. */
 TL_API int tl_model_copy(const tl_model *of, tl_context *into, tl_model **out);
 /* Frees the model. NULL is allowed. */
 TL_API void tl_model_destroy(tl_model *m);
@@ -73,19 +73,19 @@ TL_API const char *tl_pass_name(uint32_t i, const char **summary);
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
-/* Writes to a path, by its suffix: .air, .onnx, .tir. The file appears complete or not at all. Files of weights,
- * if options ask for them, are put beside it. */
+/* Writes to a path, by its suffix: .air, .onnx, .tir. The file appears complete or not at all.
+ * Files of weights, if options ask for them, are put beside it. */
 TL_API int tl_model_save(tl_model *m, const char *path);
 
 /* Takes a file that is complete. The bytes are valid during the call. Not 0: saving fails with
  * TL_ERROR_IO. */
 typedef int (*tl_take_file_fn)(void *user, const char *name, const void *bytes, uint64_t n);
-/* Hands what tl_model_save would write to the function `take`: files of weights first, by their paths beside
- * the model, the model last. `name` gives the format by its suffix, and names the files. They are
- * staged in memory, in a folder of /dev/shm, or in the system's temporary folder. */
+/* Hands what tl_model_save would write to the function `take`: files of weights first, by their
+ * paths beside the model, the model last. `name` gives the format by its suffix, and names the
+ * files. They are staged in memory, in a folder of /dev/shm, or in the system's temporary folder. */
 TL_API int tl_model_save_to(tl_model *m, const char *name, tl_take_file_fn take, void *user);
-/* Gives the n bytes of the model, which tl_free frees, in the format of the suffix of `name`. Files of weights are refused
- * (TL_ERROR_UNSUPPORTED): tl_model_save_to takes them. */
+/* Gives the n bytes of the model, which tl_free frees, in the format of the suffix of `name`. Files
+ * of weights are refused (TL_ERROR_UNSUPPORTED): tl_model_save_to takes them. */
 TL_API int tl_model_save_bytes(tl_model *m, const char *name, void **bytes, size_t *n);
 /* Frees bytes of tl_model_save_bytes. NULL is allowed. */
 TL_API void tl_free(void *bytes);
