@@ -82,7 +82,8 @@ TL_API int tl_model_save(tl_model *m, const char *path);
 typedef int (*tl_take_file_fn)(void *user, const char *name, const void *bytes, uint64_t n);
 /* Hands what tl_model_save would write to the function `take`: files of weights first, by their
  * paths beside the model, the model last. `name` gives the format by its suffix, and names the
- * files. They are staged in memory, in a folder of /dev/shm, or in the system's temporary folder. */
+ * files. They are staged in memory, in a folder of /dev/shm, or in the system's temporary
+ * folder. */
 TL_API int tl_model_save_to(tl_model *m, const char *name, tl_take_file_fn take, void *user);
 /* Gives the n bytes of the model, which tl_free frees, in the format of the suffix of `name`. Files
  * of weights are refused (TL_ERROR_UNSUPPORTED): tl_model_save_to takes them. */
