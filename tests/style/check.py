@@ -31,7 +31,7 @@ MAX_FUNCTION_LINES = 60
 MAX_PARAMETERS = 6
 FORMATTER = 14  # the clang-format of Debian 12
 # tools/cli/signals.c: what a handler has no argument for.
-GLOBALS_OF_THE_COMMAND = {'stop_signal', 'held', 'journal', 'late_code', 'again', 'reproducer',
+GLOBALS_OF_THE_COMMAND = {'stop_signal', 'held', 'journal', 'late_code', 'message_form', 'again', 'reproducer',
                           'crash_stack'}
 # support/memory.c: a thread's count of failed allocations, which text and containers reach from
 # everywhere and which no output depends on.

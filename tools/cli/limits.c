@@ -56,6 +56,7 @@ tl_status tl_limit_command(tl_cli *cli) {
   TL_TRY(tl_limit_memory_option(cli, &bytes));
   if (!counts_values(cli) && !(cli->given && cli->given->is_job))
     tl_limit_memory(bytes);
+  tl_signals_say_as(cli->messages.form);
   int code = tl_cli_has(cli, TL_OPTION_ATC_EXIT) ? EXIT_ATC : tl_status_exit_code(TL_LIMIT);
   tl_signals_limit_time(seconds_of(cli), code);
   return TL_OK;

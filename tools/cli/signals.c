@@ -18,6 +18,39 @@ static volatile int stop_signal;
 static volatile int held;
 static const tl_changes *journal;
 static volatile int late_code; /* exit code of a process that takes too long */
+static volatile int message_form;
+
+/* A message in each form; about: "" or what it begins with as text, then the member for JSON. A log
+ * of SARIF has this message only: what was kept for it cannot be read from a handler. */
+#define FORMS(code, about, member, text, hint)                                                     \
+  {                                                                                                \
+    "tailor: error: " about text "\n  hint: " hint "\n",                                           \
+        "{\"severity\": \"error\", \"code\": \"" code "\", " member "\"message\": \"" text         \
+        "\", \"hint\": \"" hint "\"}\n",                                                           \
+        "{\"version\": \"2.1.0\", \"runs\": [{\"tool\": {\"driver\": {\"name\": \"tailor\"}}, "    \
+        "\"results\": [{\"ruleId\": \"" code                                                       \
+        "\", \"level\": \"error\", \"message\": {\"text\": \"" about text                          \
+        "\"}, \"properties\": {\"hint\": \"" hint "\"}}]}]}\n"                                     \
+  }
+
+static const char *const shortened[] =
+    FORMS("TL_IO", "", "", "a file that is being read became shorter",
+          "do not change the model during a conversion, or use --read");
+static const char *const late[] =
+    FORMS("TL_LIMIT", "--max-time: ", "\"attribute\": \"--max-time\", ",
+          "the command takes more processor time than it may",
+          "allow more seconds with --max-time, 0 for no bound, if the model is worth it");
+#undef FORMS
+
+/* Only async-signal-safe functions may be called here. */
+static _Noreturn void end_with(const char *const *forms, int code) {
+  const char *message = forms[message_form];
+  if (journal)
+    tl_changes_abandon(journal);
+  if (write(STDERR_FILENO, message, strlen(message)) < 0)
+    _exit(code); /* nobody to tell */
+  _exit(code);
+}
 
 /* The first signal asks the process to stop, the second ends it, but not while files get their
  * names. */
@@ -33,15 +66,8 @@ static void ask_to_stop(int number) {
  * functions may be called here, so files are removed by tl_changes_abandon and the process ends at
  * once. */
 static void on_bus_error(int number) {
-  static const char message[] =
-      "tailor: error: a file that is being read became shorter\n"
-      "  hint: do not change the model during a conversion, or use --read\n";
   (void)number;
-  if (journal)
-    tl_changes_abandon(journal);
-  if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
-    _exit(EXIT_IO); /* nobody to tell */
-  _exit(EXIT_IO);
+  end_with(shortened, EXIT_IO);
 }
 
 static void install(int number, void (*handler)(int), int flags) {
@@ -65,23 +91,17 @@ const volatile int *tl_signals_install(const tl_changes *changes) {
   return &stop_signal;
 }
 
+void tl_signals_say_as(tl_message_form form) { message_form = (int)form; }
+
 void tl_signals_hold(bool hold) { held = hold; }
 
 /* The system repeats the signal each second, so one that comes while files get their names is not
  * lost. What does not look at signals ends, too: a hostile model may keep it busy. Only
  * async-signal-safe functions may be called here. */
 static void on_time(int number) {
-  static const char message[] =
-      "tailor: error: --max-time: the command takes more processor time than it may\n"
-      "  hint: allow more seconds with --max-time, 0 for no bound, if the model is worth it\n";
   (void)number;
-  if (held)
-    return;
-  if (journal)
-    tl_changes_abandon(journal);
-  if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
-    _exit(late_code); /* nobody to tell */
-  _exit(late_code);
+  if (!held)
+    end_with(late, late_code);
 }
 
 void tl_signals_limit_time(uint64_t seconds, int code) {

@@ -5,12 +5,15 @@
 #define TL_TOOLS_CLI_SIGNALS_H
 
 #include "support/changes.h"
+#include "tools/cli/messages.h"
 
 /* Installs the handlers and returns the flag: 0, or the number of the signal that arrived. A second
  * signal ends the process at once. Unfinished outputs have no names yet, so nothing is left behind,
  * except on file systems without unnamed files. changes: borrowed; what a process removes that must
  * end at once. */
 const volatile int *tl_signals_install(const tl_changes *changes);
+/* In which form the messages are that end the process; text until then. */
+void tl_signals_say_as(tl_message_form form);
 /* After this a crash (SIGSEGV, SIGABRT, SIGFPE, SIGILL) makes the program run itself again with
  * --reproducer=DIR behind its arguments, before it ends by the signal. argv must stay. A sanitized
  * program keeps the handlers of the sanitizer. */
