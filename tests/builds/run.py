@@ -172,6 +172,27 @@ def with_jobserver(tool, place):
     assert p.returncode == 0, p.stderr
 
 
+def with_slurm(tool, place):
+    """What the tasks of an array do: each model is converted by one of them, wherever the array
+    begins, with more tasks than models and with odd names."""
+    need('awk', 'xargs')
+    names = ['one', "two's", 'a b', 'four', 'five']
+    for first, count in ((0, 2), (1, 3), (5, 8)):
+        work = tempfile.mkdtemp(dir=place)
+        for name in names:
+            shutil.copy(os.path.join(place, 'models', 'plain.tir'), f'{work}/{name}.tir')
+        with open(work + '/models.txt', 'w', encoding='utf-8') as f:
+            f.write(''.join(f'{name}.tir\n' for name in names))
+        for task in range(first, first + count):
+            run('sh', os.path.join(place, 'ci', 'convert.sbatch'), cwd=work,
+                env=dict(os.environ, PATH=os.path.dirname(tool) + ':' + os.environ['PATH'],
+                         TAILOR_CACHE_DIR=work + '/cache', SLURM_CPUS_PER_TASK='2',
+                         SLURM_ARRAY_TASK_COUNT=str(count), SLURM_ARRAY_TASK_ID=str(task),
+                         SLURM_ARRAY_TASK_MIN=str(first)))
+        got = sorted(os.listdir(work + '/out'))
+        assert got == sorted(f'{name}.air' for name in names), f'Slurm: {got}'
+
+
 def bazel_rules(place):
     """Options by which Debian's Bazel takes rules from the system instead of the network. Of those
     for C++, which Debian has for a later Bazel, it needs the native ones alone."""
@@ -226,8 +247,8 @@ def read_bazel(_tool, place):
             assert os.path.exists(os.path.join(place, 'models', name)), name
 
 
-PROJECTS = [with_make, with_ninja, with_cmake, with_meson, with_jobserver, with_bazel,
-            read_bazel]
+PROJECTS = [with_make, with_ninja, with_cmake, with_meson, with_jobserver, with_slurm,
+            with_bazel, read_bazel]
 
 
 def main():

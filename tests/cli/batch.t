@@ -17,6 +17,9 @@ $ tailor convert m3.tir m1.tir m2.tir -o 'out/{}.air' -j 3 2>&1 | grep -o '^m..t
 > m3.tir
 > m1.tir
 > m2.tir
+$ tailor convert m3.tir -o 'one/{}-alone.air' --depfile='one/{}.d' -q; ls one/*alone* one/*.d; rm one/*alone* one/*.d
+> one/m3-alone.air
+> one/m3.d
 # A file of jobs, each of the form that --options-json writes; options beside it count for all.
 $ printf '[{"model": "m1.tir", "outputs": ["a.air"]}, {"model": "m2.tir", "outputs": ["b.onnx"], "options": {"opt-level": "0", "depfile": "b.d"}}]' >jobs.json; tailor convert --batch jobs.json -j 2 -q; ls a.air b.onnx; cat b.d
 > a.air

@@ -7,9 +7,14 @@
 #include "tools/batch/paths.h"
 #include "tools/cli/options_json.h"
 
+static bool has_hole(const char *text) { return strstr(text, "{}") != NULL; }
+
+/* A list of models may have a single one: what has a place for its name is the same then. */
 bool tl_jobs_wanted(const tl_cli *cli) {
-  return !(cli->given && cli->given->is_job) &&
-         (tl_cli_has(cli, TL_OPTION_BATCH) || cli->models.n > 1);
+  bool wanted = tl_cli_has(cli, TL_OPTION_BATCH) || cli->models.n > 1;
+  for (int i = 0; cli->models.n == 1 && i < cli->n_arguments; i++)
+    wanted = wanted || (cli->arguments[i] != cli->models.at[0] && has_hole(cli->arguments[i]));
+  return wanted && !(cli->given && cli->given->is_job);
 }
 
 static tl_status push(tl_cli *cli, tl_arguments *job, const char *text, size_t n) {
@@ -71,10 +76,8 @@ static tl_status end(tl_cli *cli, tl_arguments *job) {
 
 /* ---- several models on the line -------------------------------------------------------------- */
 
-static bool has_hole(const char *text) { return strstr(text, "{}") != NULL; }
-
 static tl_status make_from_models(tl_cli *cli, tl_arguments_vec *out) {
-  for (uint32_t i = 0; i < cli->outputs.n; i++)
+  for (uint32_t i = 0; cli->models.n > 1 && i < cli->outputs.n; i++)
     if (!has_hole(cli->outputs.at[i]))
       return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
                      tl_at_option(&cli->settings, TL_OPTION_OUTPUT),
