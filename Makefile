@@ -77,7 +77,7 @@ dist:
 	@sh scripts/dist
 
 # Debian packages of the last commit, checked by lintian; and installed in a system of their own, in
-# which the sessions of the READMEs are run (as root, by debootstrap).
+# which the sessions of the READMEs are run (as root, by debootstrap). So is the Dockerfile.
 deb:
 	@sh scripts/install-deps deb
 	@sh scripts/deb
@@ -85,6 +85,7 @@ deb:
 check-deb:
 	@sh scripts/install-deps deb
 	@/usr/bin/python3 tests/packages/chroot.py
+	@/usr/bin/python3 tests/packages/dockerfile.py
 
 # The command as one file without shared libraries.
 static:
