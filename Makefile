@@ -6,7 +6,7 @@ MODEL  ?=
 FUZZ_SECONDS ?= 600
 
 .PHONY: all demo check test install bench fuzz oom random update format clean dist sbom deb static \
-	check-deb check-aarch64
+	check-deb check-aarch64 check-armhf
 
 all:
 	@sh scripts/install-deps build
@@ -96,7 +96,12 @@ static:
 # machine. Takes half an hour.
 check-aarch64: all
 	@sh scripts/install-deps aarch64
-	@/usr/bin/python3 tests/packages/aarch64.py --tailor $(BUILD)/tools/tailor --build build-aarch64
+	@/usr/bin/python3 tests/packages/machine.py --machine aarch64 --tailor $(BUILD)/tools/tailor --build build-aarch64
+
+# The same for a machine of 32 bits.
+check-armhf: all
+	@sh scripts/install-deps armhf
+	@/usr/bin/python3 tests/packages/machine.py --machine armhf --tailor $(BUILD)/tools/tailor --build build-armhf
 
 sbom: all
 	@mkdir -p dist

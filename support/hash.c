@@ -5,6 +5,8 @@
 #include <endian.h>
 #include <string.h>
 
+#include "support/wide.h"
+
 /* Little-endian everywhere: hashes of seeds are computed when Tailor is built, maybe elsewhere. */
 static uint64_t load64(const unsigned char *p) {
   uint64_t v;
@@ -14,8 +16,8 @@ static uint64_t load64(const unsigned char *p) {
 
 /* Folds the 128-bit product: every bit of a and b reaches every bit of the result. */
 static uint64_t fold(uint64_t a, uint64_t b) {
-  __extension__ unsigned __int128 product = (unsigned __int128)a * b;
-  return (uint64_t)product ^ (uint64_t)(product >> 64);
+  uint64_t high, low = tl_mul_wide(a, b, 0, &high);
+  return low ^ high;
 }
 
 static uint64_t load_tail(const unsigned char *p, size_t n) {

