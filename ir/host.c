@@ -6,12 +6,18 @@
 
 #include "ir/tensor_expr.h"
 
-enum { PAYLOAD_ALIGNMENT = 64 };
+enum {
+  PAYLOAD_ALIGNMENT = 64,
+  LEAST_SPARE = 1 << 16,  /* smaller payloads come quickly from the allocator */
+  FREE_SPARES = 64 << 20, /* that many bytes are kept, whatever the model takes */
+  WASTE = 4,              /* a spare payload may be that much larger than the value */
+};
 
 /* The head of a payload; several records may share one. */
 struct tl_host_bytes {
   uint32_t refs;
-  uint64_t bytes;
+  uint64_t bytes; /* of the value that has it */
+  uint64_t room;  /* of the payload */
   tl_host_heap *heap;
 };
 
@@ -22,7 +28,30 @@ void tl_host_heap_init(tl_host_heap *h, uint64_t limit) {
   tl_arena_init(&h->text, 0);
 }
 
-void tl_host_heap_release(tl_host_heap *h) { tl_arena_release(&h->text); }
+static tl_host_bytes *take_out(tl_host_heap *h, int i) {
+  tl_host_bytes *b = h->spares[i];
+  h->spares[i] = NULL;
+  h->spare_bytes -= b ? b->room : 0;
+  return b;
+}
+
+/* Frees spare payloads until they and what is alive take no more bytes than asked. */
+static void trim_spares(tl_host_heap *h, uint64_t most) {
+  for (int i = 0; i < TL_HOST_SPARES && h->used + h->spare_bytes > most; i++)
+    free(take_out(h, i));
+}
+
+/* Spare payloads do not raise the peak of a model that is large. */
+static uint64_t most_payload(const tl_host_heap *h) {
+  return h->peak > FREE_SPARES ? h->peak : FREE_SPARES;
+}
+
+static void drop_spares(tl_host_heap *h) { trim_spares(h, 0); }
+
+void tl_host_heap_release(tl_host_heap *h) {
+  drop_spares(h);
+  tl_arena_release(&h->text);
+}
 
 /* The payload is aligned as its head is. */
 static char *payload_of(tl_host_bytes *b) { return (char *)b + PAYLOAD_ALIGNMENT; }
@@ -39,26 +68,70 @@ static bool take(tl_host_heap *h, uint64_t bytes) {
   return true;
 }
 
-/* The header takes one alignment unit in front of the payload. */
+/* Takes the smallest spare payload that has room; NULL when none is near the size wanted. */
+static tl_host_bytes *take_spare(tl_host_heap *h, uint64_t bytes) {
+  int best = -1;
+  for (int i = 0; i < TL_HOST_SPARES; i++) {
+    const tl_host_bytes *b = h->spares[i];
+    if (b && b->room >= bytes && b->room / WASTE <= bytes &&
+        (best < 0 || b->room < h->spares[best]->room))
+      best = i;
+  }
+  return best < 0 ? NULL : take_out(h, best);
+}
+
+/* Keeps a payload for another value: in a free place, or in that of the smallest spare one, which
+ * is freed. */
+static void keep_spare(tl_host_heap *h, tl_host_bytes *b) {
+  int least = 0;
+  for (int i = 1; i < TL_HOST_SPARES && h->spares[least]; i++)
+    if (!h->spares[i] || h->spares[i]->room < h->spares[least]->room)
+      least = i;
+  free(take_out(h, least));
+  h->spares[least] = b;
+  h->spare_bytes += b->room;
+  trim_spares(h, most_payload(h));
+}
+
+/* Allocates a payload; the header takes one alignment unit in front of it. Spare payloads give way
+ * to it. */
+static tl_host_bytes *payload_new(tl_host_heap *h, uint64_t bytes) {
+  size_t size = ((size_t)bytes + 2 * PAYLOAD_ALIGNMENT - 1) & ~(size_t)(PAYLOAD_ALIGNMENT - 1);
+  trim_spares(h, most_payload(h));
+  tl_host_bytes *b = aligned_alloc(PAYLOAD_ALIGNMENT, size);
+  if (!b) {
+    drop_spares(h);
+    b = aligned_alloc(PAYLOAD_ALIGNMENT, size);
+  }
+  if (b)
+    b->room = size - PAYLOAD_ALIGNMENT;
+  return b;
+}
+
 static tl_host_bytes *bytes_new(tl_host_heap *h, uint64_t bytes) {
   if (bytes > SIZE_MAX / 2 || !take(h, bytes))
     return NULL;
-  size_t size = ((size_t)bytes + 2 * PAYLOAD_ALIGNMENT - 1) & ~(size_t)(PAYLOAD_ALIGNMENT - 1);
-  tl_host_bytes *b = aligned_alloc(PAYLOAD_ALIGNMENT, size);
+  tl_host_bytes *b = bytes >= LEAST_SPARE ? take_spare(h, bytes) : NULL;
+  if (!b)
+    b = payload_new(h, bytes);
   if (!b) {
     h->used -= bytes;
     return NULL;
   }
-  *b = (tl_host_bytes){.refs = 1, .bytes = bytes, .heap = h};
+  *b = (tl_host_bytes){.refs = 1, .bytes = bytes, .room = b->room, .heap = h};
   return b;
 }
 
-/* The last reference frees the payload and gives its bytes back. */
+/* The last reference gives the bytes back. A heap with a limit keeps no spare payloads, so that the
+ * limit bounds what the process takes. */
 static void bytes_release(tl_host_bytes *b) {
   if (!b || --b->refs)
     return;
   b->heap->used -= b->bytes;
-  free(b);
+  if (b->room >= LEAST_SPARE && !b->heap->limit)
+    keep_spare(b->heap, b);
+  else
+    free(b);
 }
 
 /* Makes the record of a value without data. */
@@ -159,8 +232,14 @@ static tl_host *strings_from_tensor(tl_host_heap *h, const tl_module *m, const t
   return v;
 }
 
-/* Bytes in a file are used where they are, unless their place is not aligned for the dtype. */
-tl_host *tl_host_from_tensor(tl_host_heap *h, const tl_module *m, const tl_tensor *t) {
+/* A complex number is two floats. */
+bool tl_host_is_aligned(const tl_host *t) {
+  size_t size = t->kind == TL_HOST_TENSOR ? tl_host_element_size((tl_dtype)t->dtype) : 1;
+  size_t align = size > 8 ? 8 : size ? size : 1;
+  return ((uintptr_t)t->data & (align - 1)) == 0;
+}
+
+tl_host *tl_host_from_tensor_unaligned(tl_host_heap *h, const tl_module *m, const tl_tensor *t) {
   const tl_type *type = tl_type_get(m, t->type);
   if (t->kind == TL_SOURCE_STRINGS)
     return strings_from_tensor(h, m, t, type);
@@ -170,15 +249,19 @@ tl_host *tl_host_from_tensor(tl_host_heap *h, const tl_module *m, const tl_tenso
       tl_tensor_read(t, 0, made->n, made->data);
     return made;
   }
-  const void *data = tl_tensor_data(t);
-  size_t size = tl_dtype_get((tl_dtype)t->dtype)->bits / 8u;
-  size_t align = size > 8 ? 8 : size ? size : 1; /* a complex number is two floats */
-  if (((uintptr_t)data & (align - 1)) == 0)
-    return tl_host_borrow(h, (tl_dtype)t->dtype, type->rank, type->dims, data);
-  tl_host *v = tl_host_new(h, (tl_dtype)t->dtype, type->rank, type->dims);
-  if (v && v->bytes)
-    memcpy(v->data, data, v->bytes);
-  return v;
+  return tl_host_borrow(h, (tl_dtype)t->dtype, type->rank, type->dims, tl_tensor_data(t));
+}
+
+/* Bytes in a file are used where they are, unless their place is not aligned for the dtype. */
+tl_host *tl_host_from_tensor(tl_host_heap *h, const tl_module *m, const tl_tensor *t) {
+  tl_host *lent = tl_host_from_tensor_unaligned(h, m, t);
+  if (!lent || tl_host_is_aligned(lent))
+    return lent;
+  tl_host *own = tl_host_new(h, (tl_dtype)lent->dtype, lent->rank, lent->dims);
+  if (own && own->bytes)
+    memcpy(own->data, lent->data, own->bytes);
+  tl_host_release(lent);
+  return own;
 }
 
 tl_host *tl_host_sequence(tl_host_heap *h, tl_host *const *items, uint64_t n) {

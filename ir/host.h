@@ -10,8 +10,13 @@
 
 #include "ir/module.h"
 
+typedef struct tl_host_bytes tl_host_bytes; /* counted payload, 64-byte aligned */
+
+enum { TL_HOST_SPARES = 12 };
+
 /* Accounts for the bytes of all values, so that a limit holds before the system's, and keeps the
- * bytes of strings. It outlives its values. */
+ * bytes of strings. It outlives its values. Large payloads of values that died are used again: the
+ * system gives new memory page by page, which costs more than most kernels. */
 typedef struct tl_host_heap {
   uint64_t used; /* bytes of payload now alive */
   uint64_t peak;
@@ -19,16 +24,16 @@ typedef struct tl_host_heap {
   uint64_t most;       /* bytes of one value; 0: no bound */
   uint64_t text_bytes; /* of `used`, in text */
   tl_arena text;       /* of strings that kernels made; grows until the heap is released */
+  tl_host_bytes *spares[TL_HOST_SPARES]; /* payloads without a value; NULL: none */
+  uint64_t spare_bytes;                  /* of them; with `used` at most `peak`, or 64 MiB */
 } tl_host_heap;
 
 /* Prepares a heap. limit: bytes of live payload, 0 for none. */
 void tl_host_heap_init(tl_host_heap *h, uint64_t limit);
-/* Frees the bytes of strings; every value must have been released. */
+/* Frees the bytes of strings and the spare payloads; every value must have been released. */
 void tl_host_heap_release(tl_host_heap *h);
 
 typedef enum tl_host_kind { TL_HOST_TENSOR, TL_HOST_SEQUENCE, TL_HOST_NONE } tl_host_kind;
-
-typedef struct tl_host_bytes tl_host_bytes; /* counted payload, 64-byte aligned */
 
 /* A value; only its maker writes to it. */
 typedef struct tl_host {
@@ -58,6 +63,11 @@ tl_host *tl_host_view(const tl_host *of, tl_dtype dtype, int rank, const int64_t
 /* Makes a tensor of the contents of a constant. It copies only what the file has not aligned, and
  * what is computed. Strings view the module's symbols. */
 tl_host *tl_host_from_tensor(tl_host_heap *h, const tl_module *m, const tl_tensor *t);
+/* The same without a copy of what the file has not aligned: data then is no multiple of the
+ * element's size, and only a reader that expects it may have the value. */
+tl_host *tl_host_from_tensor_unaligned(tl_host_heap *h, const tl_module *m, const tl_tensor *t);
+/* Returns true when data suits the dtype. */
+bool tl_host_is_aligned(const tl_host *t);
 /* Makes a sequence of n values, which it retains. */
 tl_host *tl_host_sequence(tl_host_heap *h, tl_host *const *items, uint64_t n);
 /* Makes an empty optional. */

@@ -219,7 +219,7 @@ class Functions:
         for op, said in self.rows.items():
             fields = [f'.fn = tl_{self.kind}_{said[0]}']
             fields += [f'.arg = {said[1]}'] if said[1] else []
-            fields += ['.wide = true'] if said[2:] and said[2] else []
+            fields += [f'.{field} = {value}' for field, value in (said[2] if said[2:] else [])]
             out.append(f"  [{op}] = {{{', '.join(fields)}}},\n")
         return ''.join(out) + '};\n'
 

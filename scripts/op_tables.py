@@ -137,7 +137,10 @@ class Tables:
         elif key == 'eval':
             name, *rest = words(rest)
             need(re.match(r'[a-z][a-z0-9_]*$', name), f"'{name}' cannot name a function")
-            op['eval'] = (name, int(next((w for w in rest if w != 'wide'), 0)), 'wide' in rest)
+            fields = {'wide': ('wide', 'true')} | {f'unaligned={i}': ('unaligned', f'1u << {i}')
+                                                   for i in range(8)}
+            op['eval'] = (name, int(next((w for w in rest if w not in fields), 0)),
+                          [fields[w] for w in rest if w in fields])
         elif key == 'express':
             name, _, arg = rest.partition(' ')
             need(re.match(r'[a-z][a-z0-9_]*$', name), f"'{name}' cannot name a function")

@@ -24,7 +24,7 @@ static void levels_give_the_same_bits(void) {
     a[i] = sample(i);
   for (int i = 0; i < K * MOST_COLUMNS; i++)
     b[i] = sample(i + 17);
-  for (unsigned level = 0; level <= tl_gemm_level(); level++) {
+  for (unsigned level = 0; level <= tl_vector_level(); level++) {
     const tl_gemm_unit *u = tl_gemm_exact_unit(TL_GEMM_F32, level);
     CU_ASSERT_TRUE_FATAL(u->rows <= MOST_ROWS && u->columns <= MOST_COLUMNS);
     u->tile(20, a, b, c, u->columns, false); /* in two parts: a sum may be interrupted */

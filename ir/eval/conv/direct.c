@@ -22,7 +22,7 @@ typedef struct line {
     int64_t first = l->out / c->out_channels * c->in_channels, number = 0;                         \
     int64_t stride = v->n ? v->stride[v->n - 1] : 1, tap[TL_MAX_RANK] = {0};                       \
     const X *x = (const X *)c->x + (l->image * c->groups * c->in_channels + first) * v->in_plane;  \
-    const W *w = (const W *)c->w + l->out * c->in_channels * v->taps;                              \
+    const char *w = (const char *)c->w + (size_t)(l->out * c->in_channels * v->taps) * sizeof(W);  \
     int32_t wz = c->w_zero ? c->w_zero[l->out] : 0, xz = c->x_zero;                                \
     (void)wz, (void)xz;                                                                            \
     for (int64_t k = 0; k < c->in_channels; k++)                                                   \
@@ -30,7 +30,8 @@ typedef struct line {
         tl_window_piece p = tl_window_piece_of(v, &l->run, tap);                                   \
         const X *restrict from = x + k * v->in_plane + p.from;                                     \
         Y *restrict to = y + p.first;                                                              \
-        W value = w[number++];                                                                     \
+        W value;                                                                                   \
+        memcpy(&value, w + (size_t)number++ * sizeof value, sizeof value);                         \
         if (stride == 1)                                                                           \
           for (int64_t i = 0; i < p.count; i++)                                                    \
             to[i] += (WVALUE) * (XVALUE(from[i]));                                                 \

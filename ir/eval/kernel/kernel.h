@@ -2,7 +2,7 @@
 /* What a kernel sees and may do: every kernel includes this file, the driver (run.h) is not its
  * concern.
  *
- * A kernel is `tl_status tl_eval_NAME(tl_eval *x)`, named by a line `eval NAME [ARG] [wide]` in the
+ * A kernel is `tl_status tl_eval_NAME(tl_eval *x)`, named by a line `eval NAME [ARG] [FLAGS]` in the
  * op's block of ir/ops. It reads operands x->in[i] (NULL: absent) and attributes of x->node, and
  * makes every result of the node with tl_eval_result, tl_eval_view or tl_eval_pass. It never
  * changes an operand.
@@ -13,6 +13,9 @@
  *
  * `wide`: f16, bf16 and fp8 operands arrive as f32, and an f32 result is rounded to the dtype that
  * the module states for it. Such a kernel handles f32 and f64 only.
+ *
+ * `unaligned`: the operand may be the weight of a file at an address that is no multiple of its
+ * element's size. Such a kernel reads it by memcpy, and large weights are not copied for it.
  *
  * Loops over elements go through tl_eval_for. What index i writes must not depend on how the range
  * was cut, so that the number of threads changes no byte. In exact mode (x->exact) sums run in

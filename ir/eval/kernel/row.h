@@ -14,6 +14,8 @@ typedef struct tl_eval_row {
   tl_eval_fn fn; /* NULL: the evaluator cannot run the op */
   int64_t arg;   /* fixed argument of the kernel, 0 if none */
   bool wide;     /* narrow floats reach the kernel as f32 */
+  uint8_t
+      unaligned; /* bit i: operand i may be a constant at an address that does not suit its dtype */
 } tl_eval_row;
 
 #endif

@@ -294,22 +294,40 @@ static tl_status need_kernel(const tl_eval_run *run, tl_node_id n) {
 
 /* ---- graphs --------------------------------------------------------------------------------- */
 
-/* Gives the value of an operand, retained. A constant is made at its first use, and its slot then
+/* Returns true when the node reads constant operand i wherever the file has it. Lower precision is
+ * imitated in a copy, and narrow floats are widened into one, which must be aligned. */
+static bool reads_unaligned(const tl_eval_run *run, tl_node_id n, uint32_t i, const tl_tensor *t) {
+  const tl_eval_row *row = kernel_of(run, n);
+  return row && i < 8 && row->unaligned >> i & 1 && run->o->emulate == TL_DTYPE_NONE &&
+         !(row->wide && is_narrow((tl_dtype)t->dtype));
+}
+
+/* Gives a constant its value, in *slot. A value that another node reads unaligned is made anew when
+ * this one cannot. */
+static tl_status take_constant(tl_eval_run *run, tl_eval *where, uint32_t i, const tl_tensor *t,
+                               tl_host **slot) {
+  bool anywhere = reads_unaligned(run, where->node, i, t);
+  if (*slot && (anywhere || tl_host_is_aligned(*slot)))
+    return TL_OK;
+  tl_host_release(*slot);
+  *slot = anywhere ? tl_host_from_tensor_unaligned(run->heap, run->m, t)
+                   : tl_host_from_tensor(run->heap, run->m, t);
+  return *slot ? emulate(where, run->o->emulate, slot) : tl_eval_no_memory(where);
+}
+
+/* Gives the value of operand i, retained. A constant is made at its first use, and its slot then
  * follows the same rules as any other. */
-static tl_status take_operand(tl_eval_run *run, tl_eval *where, tl_value_id v, tl_host **out) {
+static tl_status take_operand(tl_eval_run *run, tl_eval *where, uint32_t i, tl_host **out) {
+  tl_value_id v = tl_operand(run->m, where->node, i);
   *out = NULL;
   if (!v)
     return TL_OK;
-  if (!run->slots[v]) {
-    const tl_tensor *t = tl_value_constant(run->m, v);
-    if (!t)
-      return tl_fail(run->m->diag, TL_INTERNAL, tl_node_where(run->m, where->node),
-                     "operand '%.*s' has no value", TL_SV_ARG(tl_value_name(run->m, v)));
-    run->slots[v] = tl_host_from_tensor(run->heap, run->m, t);
-    if (!run->slots[v])
-      return tl_eval_no_memory(where);
-    TL_TRY(emulate(where, run->o->emulate, &run->slots[v]));
-  }
+  const tl_tensor *t = tl_value_constant(run->m, v);
+  if (t)
+    TL_TRY(take_constant(run, where, i, t, &run->slots[v]));
+  if (!run->slots[v])
+    return tl_fail(run->m->diag, TL_INTERNAL, tl_node_where(run->m, where->node),
+                   "operand '%.*s' has no value", TL_SV_ARG(tl_value_name(run->m, v)));
   *out = tl_host_retain(run->slots[v]);
   return TL_OK;
 }
@@ -346,7 +364,7 @@ static tl_status keep_results(tl_eval_run *run, tl_node_id n, tl_host **out) {
 static tl_status take_operands(tl_eval_run *run, tl_node_id n, tl_host **in) {
   tl_eval where = {.m = run->m, .node = n, .heap = run->heap, .pool = run->o->pool};
   for (uint32_t i = 0; i < tl_node_get(run->m, n)->n_operands; i++) {
-    tl_status status = take_operand(run, &where, tl_operand(run->m, n, i), &in[i]);
+    tl_status status = take_operand(run, &where, i, &in[i]);
     if (status != TL_OK) {
       for (uint32_t k = 0; k < i; k++) {
         tl_host_release(in[k]);

@@ -30,7 +30,8 @@ static bool see_side(int64_t outer, int64_t inner, int64_t rows, int64_t columns
 /* Returns true when the product is one of plain matrices of floats whose sizes fit an int. */
 static bool sees(const tl_gemm *g, blas_side *a, blas_side *b) {
   bool floats = g->type == TL_GEMM_F32 || g->type == TL_GEMM_F64;
-  bool plain = !g->a.pack && !g->b.pack;
+  bool aligned = (((uintptr_t)g->a.data | (uintptr_t)g->b.data) & (tl_gemm_size(g->type) - 1)) == 0;
+  bool plain = !g->a.pack && !g->b.pack && aligned;
   bool fits = g->m > 0 && g->n > 0 && g->k > 0 && g->m <= INT_MAX && g->n <= INT_MAX &&
               g->k <= INT_MAX && g->c_stride >= g->n && g->c_stride <= INT_MAX;
   return floats && plain && fits && see_side(g->a.lane_stride, g->a.k_stride, g->m, g->k, a) &&

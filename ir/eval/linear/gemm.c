@@ -65,16 +65,18 @@ static void copy_rows(const char *from, size_t stride, int64_t steps, size_t byt
 
 enum { TILE = 8 }; /* lanes and steps that are transposed at a time */
 
-/* Defines the packing of a type: lanes that are adjacent are copied, others transposed. */
+/* Defines the packing of a type: lanes that are adjacent are copied, others transposed. Operands may
+ * lie anywhere, as weights of a file do. */
 #define DEFINE_PACK(NAME, TYPE)                                                                    \
-  static void NAME##_lane(const TYPE *from, int64_t k_stride, const tl_gemm_block *b, int64_t s,   \
-                          TYPE *dst) {                                                             \
+  typedef TYPE NAME##_anywhere __attribute__((aligned(1), may_alias));                             \
+  static void NAME##_lane(const NAME##_anywhere *from, int64_t k_stride, const tl_gemm_block *b,   \
+                          int64_t s, TYPE *dst) {                                                  \
     for (; s < b->steps; s++)                                                                      \
       dst[s * b->width] = from[s * k_stride];                                                      \
   }                                                                                                \
   /* lanes whose steps are adjacent */                                                             \
-  static void NAME##_tiles(const TYPE *from, int64_t lane_stride, const tl_gemm_block *b,          \
-                           TYPE *dst) {                                                            \
+  static void NAME##_tiles(const NAME##_anywhere *from, int64_t lane_stride,                       \
+                           const tl_gemm_block *b, TYPE *dst) {                                    \
     int64_t whole = b->steps / TILE * TILE, lane = 0;                                              \
     for (; lane + TILE <= b->lanes; lane += TILE)                                                  \
       for (int64_t s = 0; s < whole; s += TILE) {                                                  \
@@ -89,8 +91,9 @@ enum { TILE = 8 }; /* lanes and steps that are transposed at a time */
       NAME##_lane(from + l * lane_stride, 1, b, l < lane ? whole : 0, dst + l);                    \
   }                                                                                                \
   static void NAME(const tl_gemm_side *side, const tl_gemm_block *b, TYPE *dst) {                  \
-    const TYPE *from = (const TYPE *)side->data + (side->at ? side->at[b->batch] : 0) +            \
-                       b->lane * side->lane_stride + b->k * side->k_stride;                        \
+    const NAME##_anywhere *from = (const NAME##_anywhere *)side->data +                            \
+                                  (side->at ? side->at[b->batch] : 0) +                            \
+                                  b->lane * side->lane_stride + b->k * side->k_stride;             \
     size_t size = sizeof *dst;                                                                     \
     if (b->lanes < b->width)                                                                       \
       memset(dst, 0, (size_t)(b->steps * b->width) * size);                                        \
@@ -282,8 +285,8 @@ tl_status tl_gemm_run(tl_eval *ctx, const tl_gemm *g) {
   }
   if (!ctx->exact && tl_gemm_blas(g))
     return TL_OK;
-  j.unit = is_float && !ctx->exact ? tl_gemm_fast_unit(g->type, tl_gemm_level())
-                                   : tl_gemm_exact_unit(g->type, tl_gemm_level());
+  j.unit = is_float && !ctx->exact ? tl_gemm_fast_unit(g->type, tl_vector_level())
+                                   : tl_gemm_exact_unit(g->type, tl_vector_level());
   divide(&j, threads);
   tl_arena_mark mark = tl_arena_save(ctx->scratch);
   if (!make_workspaces(ctx, &j, threads))

@@ -18,13 +18,3 @@ const tl_gemm_unit *tl_gemm_exact_unit(tl_gemm_type type, unsigned level) {
   }
   return NULL;
 }
-
-unsigned tl_gemm_level(void) {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
-    return 2;
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 1 : 0;
-#else
-  return 0;
-#endif
-}

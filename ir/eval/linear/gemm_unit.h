@@ -4,9 +4,8 @@
 #ifndef TL_IR_EVAL_LINEAR_GEMM_UNIT_H
 #define TL_IR_EVAL_LINEAR_GEMM_UNIT_H
 
+#include "ir/eval/kernel/vectors.h"
 #include "ir/eval/linear/products.h"
-
-enum { TL_GEMM_LEVELS = 3 }; /* baseline, 256-bit and 512-bit vectors */
 
 /* Computes C[rows][columns] (+)= A B over k steps. a: [k][rows], b: [k][columns], packed and
  * aligned to 64 bytes. c_stride: elements between rows of C. */
@@ -20,20 +19,10 @@ typedef struct tl_gemm_unit {
   int64_t columns;
 } tl_gemm_unit;
 
-/* Returns the widest level that this processor can run: 0, 1 or 2. */
-unsigned tl_gemm_level(void);
 /* Returns the tile that multiplies and then adds. Its results do not depend on the level. */
 const tl_gemm_unit *tl_gemm_exact_unit(tl_gemm_type type, unsigned level);
 /* Returns the tile with a fused multiply-add where the level has one; type: f32 or f64. */
 const tl_gemm_unit *tl_gemm_fast_unit(tl_gemm_type type, unsigned level);
-
-#if defined(__x86_64__)
-#define TL_GEMM_256 __attribute__((target("avx2,fma")))
-#define TL_GEMM_512 __attribute__((target("avx512f,avx512dq,avx2,fma")))
-#else /* wider vectors are split by the compiler */
-#define TL_GEMM_256
-#define TL_GEMM_512
-#endif
 
 #if defined(__clang__)
 #define TL_GEMM_UNROLL _Pragma("clang loop unroll(full)")
@@ -83,9 +72,9 @@ const tl_gemm_unit *tl_gemm_fast_unit(tl_gemm_type type, unsigned level);
 /* Defines the three levels of one type: NAME_units[level]. */
 #define TL_GEMM_DEFINE_LEVELS(NAME, TYPE)                                                          \
   TL_GEMM_DEFINE(NAME##_128, TYPE, 16, 4, )                                                        \
-  TL_GEMM_DEFINE(NAME##_256, TYPE, 32, 6, TL_GEMM_256)                                             \
-  TL_GEMM_DEFINE(NAME##_512, TYPE, 64, 8, TL_GEMM_512)                                             \
-  static const tl_gemm_unit NAME##_units[TL_GEMM_LEVELS] = {                                       \
+  TL_GEMM_DEFINE(NAME##_256, TYPE, 32, 6, TL_VECTORS_256)                                          \
+  TL_GEMM_DEFINE(NAME##_512, TYPE, 64, 8, TL_VECTORS_512)                                          \
+  static const tl_gemm_unit NAME##_units[TL_VECTOR_LEVELS] = {                                     \
       {NAME##_128, 4, 2 * 16 / (int)sizeof(TYPE)},                                                 \
       {NAME##_256, 6, 2 * 32 / (int)sizeof(TYPE)},                                                 \
       {NAME##_512, 8, 2 * 64 / (int)sizeof(TYPE)},                                                 \

@@ -7,15 +7,20 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "ir/eval/kernel/vectors.h"
+
 enum { BLOCK = 64 };
 
-static inline uint32_t bits_of(float v) {
+/* So that each level has its own copy, in its own instructions. */
+#define ALWAYS_INLINE __attribute__((always_inline))
+
+ALWAYS_INLINE static inline uint32_t bits_of(float v) {
   uint32_t bits;
   memcpy(&bits, &v, sizeof bits);
   return bits;
 }
 
-static inline float from_bits(uint32_t bits) {
+ALWAYS_INLINE static inline float from_bits(uint32_t bits) {
   float v;
   memcpy(&v, &bits, sizeof v);
   return v;
@@ -25,7 +30,7 @@ static inline float from_bits(uint32_t bits) {
  * holds n in its low bits. ln 2 is subtracted in two parts (0.693359375 has few bits), which keeps
  * r exact. 2^n may be subnormal or above the largest float, so it is multiplied in two factors; the
  * offset of 256 keeps both exponents positive. */
-static inline float exp_one(float x) {
+ALWAYS_INLINE static inline float exp_one(float x) {
   float c = x > 89.0f ? 89.0f : x;
   c = c < -104.0f ? -104.0f : c;
   float t = c * 1.44269504f + 12582912.0f;
@@ -41,7 +46,7 @@ static inline float exp_one(float x) {
 
 /* An odd polynomial near 0, where 1 - 2 / (exp(2a) + 1) would cancel. Both forms are computed and
  * one is selected, which vectorises where a branch would not. */
-static inline float tanh_one(float x) {
+ALWAYS_INLINE static inline float tanh_one(float x) {
   float a = fabsf(x), z = x * x;
   float p = 2.170070302e-02f + z * (-8.177397750e-03f + z * 2.142961414e-03f);
   p = -3.333333080e-01f + z * (1.333320601e-01f + z * (-5.394676302e-02f + z * p));
@@ -52,14 +57,14 @@ static inline float tanh_one(float x) {
 }
 
 /* The exponent is never positive, so exp cannot overflow. */
-static inline float sigmoid_one(float x) {
+ALWAYS_INLINE static inline float sigmoid_one(float x) {
   float e = exp_one(-fabsf(x));
   return (x < 0 ? e : 1.0f) / (1.0f + e);
 }
 
 /* An odd polynomial near 0; beyond, erf(a) = 1 - exp(-q(a)) with a fitted polynomial q. At 3.95 the
  * result has rounded to 1. */
-static inline float erf_one(float x) {
+ALWAYS_INLINE static inline float erf_one(float x) {
   float z = x * x;
   float p = 5.201286079e-03f + z * (-8.145597482e-04f + z * 8.382390264e-05f);
   p = 1.128369733e-01f + z * (-2.685950011e-02f + z * p);
@@ -74,17 +79,29 @@ static inline float erf_one(float x) {
   return a < 0.92f ? small : large;
 }
 
-/* Defines the loop over an array. The block shows the compiler that reads and writes do not
- * overlap, even when x and y are the same array. */
-#define OVER_BLOCKS(NAME, ONE)                                                                     \
-  void NAME(const float *x, float *y, size_t n) {                                                  \
+/* Defines the loop over an array at one level. The block shows the compiler that reads and writes do
+ * not overlap, even when x and y are the same array. */
+#define AT_LEVEL(NAME, ONE, TARGET)                                                                \
+  TARGET static void NAME(const float *x, float *y, size_t n) {                                    \
     float block[BLOCK];                                                                            \
-    for (size_t i = 0; i < n; i += BLOCK) {                                                        \
-      size_t m = n - i < BLOCK ? n - i : BLOCK;                                                    \
-      for (size_t k = 0; k < m; k++)                                                               \
-        block[k] = ONE(x[i + k]);                                                                  \
-      memcpy(y + i, block, m * sizeof *block);                                                     \
+    for (; n >= BLOCK; x += BLOCK, y += BLOCK, n -= BLOCK) {                                       \
+      for (size_t k = 0; k < BLOCK; k++)                                                           \
+        block[k] = ONE(x[k]);                                                                      \
+      memcpy(y, block, sizeof block);                                                              \
     }                                                                                              \
+    for (size_t k = 0; k < n; k++)                                                                 \
+      block[k] = ONE(x[k]);                                                                        \
+    memcpy(y, block, n * sizeof *block);                                                           \
+  }
+
+/* Defines the function, which takes the widest level of the processor. */
+#define OVER_BLOCKS(NAME, ONE)                                                                     \
+  AT_LEVEL(ONE##_128, ONE, )                                                                       \
+  AT_LEVEL(ONE##_256, ONE, TL_VECTORS_256)                                                         \
+  AT_LEVEL(ONE##_512, ONE, TL_VECTORS_512)                                                         \
+  void NAME(const float *x, float *y, size_t n) {                                                  \
+    unsigned level = tl_vector_level();                                                            \
+    (level == 2 ? ONE##_512 : level == 1 ? ONE##_256 : ONE##_128)(x, y, n);                        \
   }
 
 OVER_BLOCKS(tl_expf_n, exp_one)
