@@ -2,8 +2,8 @@
 /* What a kernel sees and may do: every kernel includes this file, the driver (run.h) is not its
  * concern.
  *
- * A kernel is `tl_status tl_eval_NAME(tl_eval *x)`, named by a line `eval NAME [ARG] [FLAGS]` in the
- * op's block of ir/ops. It reads operands x->in[i] (NULL: absent) and attributes of x->node, and
+ * A kernel is `tl_status tl_eval_NAME(tl_eval *x)`, named by a line `eval NAME [ARG] [FLAGS]` in
+ * the op's block of ir/ops. It reads operands x->in[i] (NULL: absent) and attributes of x->node, and
  * makes every result of the node with tl_eval_result, tl_eval_view or tl_eval_pass. It never
  * changes an operand.
  *

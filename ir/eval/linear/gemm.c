@@ -65,8 +65,8 @@ static void copy_rows(const char *from, size_t stride, int64_t steps, size_t byt
 
 enum { TILE = 8 }; /* lanes and steps that are transposed at a time */
 
-/* Defines the packing of a type: lanes that are adjacent are copied, others transposed. Operands may
- * lie anywhere, as weights of a file do. */
+/* Defines the packing of a type: lanes that are adjacent are copied, others transposed. Operands
+ * may lie anywhere, as weights of a file do. */
 #define DEFINE_PACK(NAME, TYPE)                                                                    \
   typedef TYPE NAME##_anywhere __attribute__((aligned(1), may_alias));                             \
   static void NAME##_lane(const NAME##_anywhere *from, int64_t k_stride, const tl_gemm_block *b,   \

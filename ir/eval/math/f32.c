@@ -79,8 +79,8 @@ ALWAYS_INLINE static inline float erf_one(float x) {
   return a < 0.92f ? small : large;
 }
 
-/* Defines the loop over an array at one level. The block shows the compiler that reads and writes do
- * not overlap, even when x and y are the same array. */
+/* Defines the loop over an array at one level. The block shows the compiler that reads and writes
+ * do not overlap, even when x and y are the same array. */
 #define AT_LEVEL(NAME, ONE, TARGET)                                                                \
   TARGET static void NAME(const float *x, float *y, size_t n) {                                    \
     float block[BLOCK];                                                                            \
