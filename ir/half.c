@@ -209,8 +209,55 @@ __attribute__((target("avx512f"))) static void avx512_to_f32(const void *src, vo
   portable_to_f32(s + i * 2, d + i * 4, n - i);
 }
 
+static unsigned ones(__mmask16 mask) { return (unsigned)__builtin_popcount(mask); }
+
+/* Counts the numbers of the vector that `lanes` has. */
+__attribute__((target("avx512f"))) static void
+avx512_count_vector(__m512 v, __mmask16 lanes, const tl_float_bounds *b, tl_float_counts *out) {
+  __m512i m = _mm512_and_epi32(_mm512_castps_si512(v), _mm512_set1_epi32(0x7fffffff));
+  __m512i infinity = _mm512_set1_epi32(0x7f800000);
+  __mmask16 nan = _mm512_mask_cmpgt_epi32_mask(lanes, m, infinity);
+  __mmask16 infinite = _mm512_mask_cmpeq_epi32_mask(lanes, m, infinity);
+  __mmask16 finite = (__mmask16)(lanes & ~nan & ~infinite);
+  __mmask16 not_flushed =
+      _mm512_mask_cmpgt_epi32_mask(finite, m, _mm512_set1_epi32((int)b->flushed));
+  __mmask16 not_zero = _mm512_mask_cmpgt_epi32_mask(finite, m, _mm512_setzero_si512());
+  out->nan += ones(nan);
+  out->infinite += ones(infinite);
+  out->over += ones(_mm512_mask_cmpge_epi32_mask(finite, m, _mm512_set1_epi32((int)b->over)));
+  out->flushed += ones((__mmask16)(not_zero & ~not_flushed));
+  out->subnormal +=
+      ones(_mm512_mask_cmplt_epi32_mask(not_flushed, m, _mm512_set1_epi32((int)b->normal)));
+}
+
+/* Most vectors of weights hold nothing to count: one comparison tells that all their magnitudes
+ * are normal in the narrow type. */
+__attribute__((target("avx512f"))) static void
+avx512_count(const void *src, size_t n, const tl_float_bounds *b, tl_float_counts *out) {
+  const float *p = src;
+  __m512i normal = _mm512_set1_epi32((int)b->normal);
+  __m512i span = _mm512_set1_epi32((int)(b->over - b->normal));
+  __m512i magnitude = _mm512_set1_epi32(0x7fffffff), infinity = _mm512_set1_epi32(0x7f800000);
+  __m512 least = _mm512_set1_ps(out->least), greatest = _mm512_set1_ps(out->greatest);
+  for (; n; p += 16) {
+    __mmask16 lanes = (__mmask16)(n < 16 ? (1u << n) - 1 : 0xffffu);
+    __m512 v = _mm512_maskz_loadu_ps(lanes, p);
+    __m512i m = _mm512_and_epi32(_mm512_castps_si512(v), magnitude);
+    __mmask16 usual = _mm512_cmplt_epu32_mask(_mm512_sub_epi32(m, normal), span);
+    if (usual != lanes) {
+      avx512_count_vector(v, lanes, b, out);
+      usual = _mm512_mask_cmplt_epi32_mask(lanes, m, infinity);
+    }
+    least = _mm512_mask_min_ps(least, usual, v, least);
+    greatest = _mm512_mask_max_ps(greatest, usual, v, greatest);
+    n -= n < 16 ? n : 16;
+  }
+  out->least = _mm512_reduce_min_ps(least);
+  out->greatest = _mm512_reduce_max_ps(greatest);
+}
+
 static const tl_half_unit f16c = {"f16c", f16c_from_f32, f16c_to_f32, avx2_count};
-static const tl_half_unit avx512 = {"avx512", avx512_from_f32, avx512_to_f32, avx2_count};
+static const tl_half_unit avx512 = {"avx512", avx512_from_f32, avx512_to_f32, avx512_count};
 
 /* Asks once what the C runtime found out. Asking the processor itself costs microseconds in a
  * virtual machine, too much for every block of weights; clang has no other way. */

@@ -49,5 +49,7 @@ bool tl_tensor_count(const tl_tensor *t, tl_dtype to, tl_float_counts *out) {
     else
       count_converted(t, data, bytes / size, bounds, out);
   }
+  out->least += 0.0f; /* -0 becomes 0: which zero came first depends on the vector width */
+  out->greatest += 0.0f;
   return true;
 }

@@ -193,12 +193,17 @@ static tl_sv origins_of(const tl_module *m, tl_node_id n, bool *inserted, bool *
 /* What a node is made of, while it is listed. Items of a long list are found by their hash. */
 typedef struct origins {
   tl_buf names, types;
-  tl_map places;    /* hash of an item: its place in names, plus one */
-  size_t known;     /* how much of names is in places */
-  uint64_t seen[4]; /* a bit for each item of names, by its hash: most items are new */
+  tl_map places;     /* hash of an item: its place in names, plus one */
+  size_t known;      /* how much of names is in places */
+  uint64_t seen[4];  /* a bit for each item of names, by its hash: most items are new */
+  uint32_t searches; /* of names that were copied whole, whose items are not in places */
+  bool names_only;   /* types are not wanted */
 } origins;
 
-enum { SHORT_LIST = 1024 }; /* faster searched than hashed */
+enum {
+  SHORT_LIST = 1024, /* faster searched than hashed */
+  FEW_SEARCHES = 8   /* in a list that was copied whole */
+};
 
 static void origins_init(origins *o) {
   *o = (origins){0};
@@ -259,7 +264,7 @@ static bool has_origin(origins *o, tl_sv inside) {
   uint64_t key;
   if (!may_be_known(o, inside))
     return false;
-  if (o->names.n < SHORT_LIST || !enter_items(o))
+  if (o->names.n < SHORT_LIST || (o->known == 0 && o->searches++ < FEW_SEARCHES) || !enter_items(o))
     return has_item(&o->names, inside);
   return find_item(o, inside, &key);
 }
@@ -304,19 +309,45 @@ static bool next_item(items *i, tl_sv *inside) {
   return t.kind == TL_TOKEN_STRING;
 }
 
+static size_t count_quotes(tl_sv list) {
+  size_t n = 0;
+  for (size_t i = 0; i < list.n; i++)
+    n += list.p[i] == '"';
+  return n;
+}
+
+/* Begins with a list as it is, without the bracket behind it: a chain of rewrites appends to the
+ * list of the node before it again and again. False where the items must be looked at. */
+static bool copy_whole(origins *o, tl_sv names, bool plain, tl_sv types, bool plain_types) {
+  if (o->names.n || !plain)
+    return false;
+  if (!o->names_only && (!plain_types || count_quotes(names) != count_quotes(types)))
+    return false;
+  tl_buf_add(&o->names, names.p, names.n - 1);
+  if (!o->names_only)
+    tl_buf_add(&o->types, types.p, types.n - 1);
+  memset(o->seen, 0xff, sizeof o->seen);
+  return true;
+}
+
 /* Appends names and the types beside them; a node that several others were made from stands there
  * once. */
 static void splice_pairs(const tl_module *m, tl_node_id n, tl_sv made_of, bool plain, origins *o) {
   tl_buf *types = &o->types;
+  bool plain_types = false;
+  tl_sv of = o->names_only ? TL_SV("") : get(m, n, TL_TRACE_TYPES, &plain_types);
+  if (copy_whole(o, made_of, plain, of, plain_types))
+    return;
   items names = start_items(made_of, plain);
-  tl_sv of = get(m, n, TL_TRACE_TYPES, &plain);
-  items kinds = start_items(of, plain);
+  items kinds = start_items(of, plain_types);
   tl_sv name, type;
   while (next_item(&names, &name)) {
     bool typed = next_item(&kinds, &type);
     if (has_origin(o, name))
       continue;
     add_inside(&o->names, name);
+    if (o->names_only)
+      continue;
     if (typed)
       add_inside(types, type);
     else /* somebody's list of names alone */
@@ -366,7 +397,8 @@ static void add_own(tl_module *m, tl_node_id n, tl_sv inside, origins *o) {
   if (has_origin(o, inside))
     return;
   add_inside(&o->names, inside);
-  add_item(&o->types, tl_op_name(m, tl_node_get(m, n)->op));
+  if (!o->names_only)
+    add_item(&o->types, tl_op_name(m, tl_node_get(m, n)->op));
 }
 
 /* Appends what the node was made from, or the node itself. */
@@ -491,13 +523,24 @@ static tl_symbol list_one(tl_module *m, tl_node_id n) {
   return s;
 }
 
+/* Returns the derived list of a node that no metadata speaks of, if nothing can be added to it; else
+ * 0. */
+static tl_symbol full_list(const tl_module *m, tl_node_id n) {
+  const tl_extra *e = &m->extras.at[n ? tl_node_get(m, n)->extra : 0];
+  bool full = e->origins && e->n_metadata == 0 && tl_sym(m, e->origins).n > LONGEST_LIST + 1;
+  return full ? e->origins : 0;
+}
+
 /* Interns the list of what nodes come from; TL_NO_SYMBOL when memory is out, 0 for no node. */
 static tl_symbol list_origins(tl_module *m, const tl_node_id *from, uint32_t n) {
+  if (n && full_list(m, from[0]))
+    return full_list(m, from[0]);
   if (n == 1 && from[0] && tl_node_get(m, from[0])->op != TL_OP_RETURN &&
       m->extras.at[tl_node_get(m, from[0])->extra].n_metadata == 0)
     return list_one(m, from[0]);
   origins o;
   origins_init(&o);
+  o.names_only = true;
   for (uint32_t i = 0; i < n; i++)
     if (from[i] && tl_node_get(m, from[i])->op != TL_OP_RETURN)
       add_node(m, from[i], &o);

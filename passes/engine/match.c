@@ -117,10 +117,21 @@ static void note_partition(tl_match *match, tl_node_id p) {
                 TL_SV_ARG(where), TL_SV_ARG(root));
 }
 
-/* Binds value v of the pattern, made by pattern node k, to an actual value. */
+static bool has_op(const tl_pattern_node *p, tl_op_id op) {
+  for (uint8_t i = 0; i < p->n_ops; i++)
+    if (p->ops[i] == op)
+      return true;
+  return false;
+}
+
+/* Binds value v of the pattern, made by pattern node k, to an actual value. The producer is matched
+ * later, when all operands of its user are bound; another op ends the attempt here, unless somebody
+ * asks for the reason. */
 static bool bind_made(tl_match *match, uint8_t v, uint8_t k, tl_value_id value) {
   tl_node_id p = tl_value_producer(match->m, value);
   if (!p)
+    return false;
+  if (!match->miss && !has_op(&match->rule->match[k], tl_node_get(match->m, p)->op))
     return false;
   if (tl_node_get(match->m, p)->graph != tl_node_get(match->m, match->root)->graph) {
     note_partition(match, p);
@@ -344,13 +355,6 @@ static bool has_defaults(tl_match *match, const tl_pattern_node *p, tl_node_id n
 }
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
-
-static bool has_op(const tl_pattern_node *p, tl_op_id op) {
-  for (uint8_t i = 0; i < p->n_ops; i++)
-    if (p->ops[i] == op)
-      return true;
-  return false;
-}
 
 static bool match_steps(tl_match *match, uint32_t step);
 
