@@ -4,7 +4,7 @@
 #include "passes/precision/casts.h"
 
 #include "ir/ops_gen.h"
-#include "ir/tensor_count.h"
+#include "passes/precision/loss.h"
 
 /* Upper bound on warnings about constants. */
 enum { MAX_WARNED = 10 };
@@ -15,7 +15,7 @@ typedef struct applying {
   tl_module *m;
   const tl_precision *d;
   tl_cast_set casts;
-  uint32_t n_warned;
+  tl_cast_loss_vec losses; /* of the constants that were cast, in order */
 } applying;
 
 /* Reports that memory is out; always false. */
@@ -24,18 +24,33 @@ static bool failed_to(const applying *a) {
   return false;
 }
 
-/* Warns about elements of a constant that the dtype cannot hold. */
-static void warn_constant(applying *a, tl_value_id v, tl_dtype to) {
+/* Notes that a constant is cast. */
+static bool note_loss(applying *a, tl_value_id v, tl_dtype to) {
   const tl_tensor *t = tl_value_constant(a->m, v);
-  tl_float_counts c;
-  if (!tl_tensor_count(t, to, &c) || c.over + c.infinite + c.flushed == 0 ||
-      a->n_warned++ >= MAX_WARNED)
-    return;
+  tl_cast_loss loss = {.tensor = t, .value = v, .to = to};
+  return !t || tl_cast_loss_vec_push(&a->losses, loss) || failed_to(a);
+}
+
+/* Warns about elements of a constant that the dtype cannot hold. */
+static void warn_constant(applying *a, const tl_cast_loss *l) {
+  const tl_float_counts *c = &l->counts;
   const char *out = a->casts.clamp ? "become its limit" : "become infinite";
   tl_warn(a->m->diag, (tl_location){.file = a->m->path},
           "constant '%.*s' as %s: %llu elements beyond the range %s, %llu become 0",
-          TL_SV_ARG(tl_value_name(a->m, v)), tl_dtype_get(to)->name,
-          (unsigned long long)(c.over + c.infinite), out, (unsigned long long)c.flushed);
+          TL_SV_ARG(tl_value_name(a->m, l->value)), tl_dtype_get(l->to)->name,
+          (unsigned long long)(c->over + c->infinite), out, (unsigned long long)c->flushed);
+}
+
+static void warn_constants(applying *a) {
+  uint32_t warned = 0;
+  tl_cast_loss_count(&a->losses);
+  for (uint32_t i = 0; i < a->losses.n && warned < MAX_WARNED; i++) {
+    const tl_cast_loss *l = &a->losses.at[i];
+    if (l->known && l->counts.over + l->counts.infinite + l->counts.flushed) {
+      warn_constant(a, l);
+      warned++;
+    }
+  }
 }
 
 /* Returns true for the ratio of a Dropout, which may have any float dtype in ONNX. A computed ratio
@@ -61,8 +76,8 @@ static bool apply_operand(applying *a, tl_node_id n, uint32_t i) {
   tl_value_id cast = tl_cast_set_get(&a->casts, v, (tl_dtype)want, n);
   if (!cast)
     return failed_to(a);
-  if (a->casts.n != made && tl_value_constant(a->m, v))
-    warn_constant(a, v, (tl_dtype)want);
+  if (a->casts.n != made && !note_loss(a, v, (tl_dtype)want))
+    return false;
   if (a->casts.n_nodes != before)
     tl_pass_remark(a->p, a->m, n, true, "takes '%.*s' as %s", TL_SV_ARG(tl_value_name(a->m, v)),
                    tl_dtype_get((tl_dtype)want)->name);
@@ -148,11 +163,14 @@ tl_status tl_precision_apply(tl_pass *p, tl_module *m, const tl_precision *d, ui
   for (uint32_t i = 0; ok && i < n_graphs; i++)
     if (!m->graphs.at[i]->erased)
       ok = apply_graph(&a, m->graphs.at[i]);
-  if (ok)
+  if (ok) {
+    warn_constants(&a);
     tl_cast_set_drop_constants(&a.casts);
+  }
   if (ok)
     tl_cast_follow_outputs(m);
   *n_casts = a.casts.n_nodes;
   tl_cast_set_release(&a.casts);
+  tl_cast_loss_vec_release(&a.losses);
   return ok ? TL_OK : TL_NO_MEMORY;
 }
