@@ -523,8 +523,8 @@ static tl_symbol list_one(tl_module *m, tl_node_id n) {
   return s;
 }
 
-/* Returns the derived list of a node that no metadata speaks of, if nothing can be added to it; else
- * 0. */
+/* Returns the derived list of a node that no metadata speaks of, if nothing can be added to it;
+ * else 0. */
 static tl_symbol full_list(const tl_module *m, tl_node_id n) {
   const tl_extra *e = &m->extras.at[n ? tl_node_get(m, n)->extra : 0];
   bool full = e->origins && e->n_metadata == 0 && tl_sym(m, e->origins).n > LONGEST_LIST + 1;

@@ -3,8 +3,8 @@
  * concern.
  *
  * A kernel is `tl_status tl_eval_NAME(tl_eval *x)`, named by a line `eval NAME [ARG] [FLAGS]` in
- * the op's block of ir/ops. It reads operands x->in[i] (NULL: absent) and attributes of x->node, and
- * makes every result of the node with tl_eval_result, tl_eval_view or tl_eval_pass. It never
+ * the op's block of ir/ops. It reads operands x->in[i] (NULL: absent) and attributes of x->node,
+ * and makes every result of the node with tl_eval_result, tl_eval_view or tl_eval_pass. It never
  * changes an operand.
  *
  * The model is hostile. The driver has checked number, kinds and dtypes of the operands against the
