@@ -105,6 +105,32 @@ static void finish_outer(reader *s) {
   }
 }
 
+/* Adds n weights of neighbouring outputs, without a branch, so that the loop becomes vectors. */
+static void add_row(double *restrict above, double *restrict below, const float *restrict w,
+                    size_t n) {
+  for (size_t k = 0; k < n; k++) {
+    double v = (double)w[k];
+    above[k] += v > 0 ? v : 0;
+    below[k] -= v > 0 ? 0 : v;
+  }
+}
+
+/* Adds the next n weights of a matrix row by row, as add_weights does. */
+static void add_rows(reader *s, const float *w, size_t n) {
+  for (size_t k; n; n -= k, w += k) {
+    k = n < s->l.inner - s->i ? n : (size_t)(s->l.inner - s->i);
+    add_row(s->above + s->i, s->below + s->i, w, k);
+    s->i += k;
+    if (s->i < s->l.inner)
+      continue;
+    s->i = 0;
+    if (++s->r < s->l.reduce)
+      continue;
+    s->r = 0;
+    finish_outer(s);
+  }
+}
+
 /* Adds the next n weights and advances the three indices. */
 static void add_weights(reader *s, const float *w, size_t n) {
   for (size_t k = 0; k < n; k++) {
@@ -142,7 +168,10 @@ static void read_weights(reader *s, const tl_tensor *t) {
       k = left < CHUNK ? left : CHUNK;
       memcpy(in.bytes, p, k * size); /* mapped files are not aligned */
       tl_host_to_f32((tl_dtype)t->dtype, in.bytes, wide, 0, k);
-      add_weights(s, wide, k);
+      if (s->l.tail == 1 && s->l.inner > 1)
+        add_rows(s, wide, k);
+      else
+        add_weights(s, wide, k);
     }
   }
 }
