@@ -5,6 +5,7 @@
 #include "tools/batch/batch.h"
 #include "tools/cli/cli.h"
 #include "tools/cli/limits.h"
+#include "tools/cli/sandbox.h"
 #include "tools/cli/memory.h"
 #include "tools/cli/signals.h"
 #include "tools/convert/atc.h"
@@ -277,6 +278,7 @@ static tl_status run_command(tl_cli *cli) {
   if (cli->command->bit == TL_COMMAND_CONVERT && tl_jobs_wanted(cli))
     return tl_batch_run(cli, run_job, &cli->batch_code);
   TL_TRY(tl_limit_command(cli));
+  TL_TRY(tl_sandbox_enter(cli));
   bool verifies = tl_cli_has(cli, TL_OPTION_VERIFY) && !tl_cli_has(cli, TL_OPTION_DRY_RUN);
   if (verifies)
     TL_TRY(tl_verify_check_converted(cli));

@@ -39,6 +39,7 @@ typedef struct tl_match {
   tl_node_id root;
   tl_miss *miss;                      /* NULL: nobody asks why */
   uint64_t bindings;                  /* attempts so far; bounded against hostile graphs */
+  uint32_t users;                     /* users of values that were looked at; bounded as well */
   tl_value_id values[TL_RULE_VALUES]; /* TL_NO_VALUE: not bound, or absent (see bound) */
   tl_node_id nodes[TL_RULE_NODES];
   tl_rv names[TL_RULE_NAMES];

@@ -8,8 +8,10 @@
 #include "passes/engine/why.h"
 #include "support/assert.h"
 
-/* Upper bound on attempts per root; keeps hostile graphs from exponential time. */
-enum { MOST_BINDINGS = 100000 };
+/* Upper bounds on attempts per root, and on users of values that it looks at: they keep hostile
+ * graphs from exponential time, and values with thousands of readers from time that grows with
+ * their square. Twenty readers may be tried in pairs. */
+enum { MOST_BINDINGS = 100000, MOST_USERS = 512 };
 
 static tl_sv node_name(tl_match *match, tl_node_id n) { return tl_node_where(match->m, n).node; }
 
@@ -466,7 +468,7 @@ static bool seek_user(tl_match *match, uint32_t step, const tl_rule_step *s) {
     return false;
   TL_FOR_USES(match->m, v, u) {
     tl_node_id user = tl_use_get(match->m, u)->user;
-    if (++match->bindings > MOST_BINDINGS)
+    if (++match->bindings > MOST_BINDINGS || ++match->users > MOST_USERS)
       return false;
     if (!has_op(p, tl_node_get(match->m, user)->op) ||
         tl_node_get(match->m, user)->graph != tl_node_get(match->m, match->root)->graph)
@@ -539,6 +541,7 @@ bool tl_rule_match(tl_match *match, tl_node_id root) {
   match->named = 0;
   match->skipped = 0;
   match->bindings = 0;
+  match->users = 0;
   match->excuse = (tl_excuse){0};
   memset(match->nodes, 0, r->n_match * sizeof *match->nodes);
   match->structural = false;

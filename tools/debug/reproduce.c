@@ -164,7 +164,8 @@ static bool is_left_out(tl_option_id id) {
       TL_OPTION_DEPS_JSON,    TL_OPTION_PRINT_INPUTS, TL_OPTION_WRITE_IF_CHANGED,
       TL_OPTION_OPTIONS_JSON, TL_OPTION_CACHE_DIR,    TL_OPTION_CACHE_LINK,
       TL_OPTION_NO_CACHE,     TL_OPTION_BATCH,        TL_OPTION_KEEP_GOING,
-      TL_OPTION_JOBS,         TL_OPTION_MEMORY_LIMIT, TL_OPTION_MAX_TIME};
+      TL_OPTION_JOBS,         TL_OPTION_MEMORY_LIMIT, TL_OPTION_MAX_TIME,
+      TL_OPTION_SANDBOX};
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
     if (ids[i] == id)
       return true;
