@@ -464,7 +464,8 @@ def reversed_order(n):
 def convert(tailor, path, suffix):
     with tempfile.TemporaryDirectory() as folder:
         return counting.instructions(
-            [tailor, 'convert', path, '-q', '--summary=none', '-o', 'out.' + suffix], folder)
+            [tailor, 'convert', path, '-q', '--summary=none', '--allow-unmapped', '-o', 'out.' + suffix],
+            folder)
 
 
 def growth(tailor, name, suffix, size):

@@ -25,7 +25,7 @@ GROUPS = {
              'op_dtypes', 'runners',
              'select_rows',
              'meanings', 'aipp', 'step_files', 'pages', 'view_data', 'view', 'json_outputs',
-             'instructions'],
+             'instructions', 'growth'],
     'golden': ['golden', 'golden_rules', 'golden_numbers', 'rules', 'rule_numbers', 'test_rules',
                'user_ops', 'traps', 'fused_traps', 'recognised'],
     'models': ['nodes', 'sandwiches', 'spellings', 'official', 'corpus', 'evaluate',

@@ -36,6 +36,8 @@ SCRIPTS = {
         'public names of fusions that have rules, and those that have none yet'),
     'gradients': ('tests/train/gradients.py', 'gcc',
         'gradient ops of ONNX Runtime and their NPU forms against finite differences; AIR'),
+    'growth': ('tests/speed/growth.py', 'gcc',
+        'instructions of conversions of awkward graphs against their size'),
     'hostile': ('tests/hostile/run.py', 'asan',
         'malformed and malicious inputs, sanitized'),
     'instructions': ('tests/speed/instructions.py', 'gcc',

@@ -10,8 +10,8 @@
 
 /* Upper bounds on attempts per root, and on users of values that it looks at: they keep hostile
  * graphs from exponential time, and values with thousands of readers from time that grows with
- * their square. Twenty readers may be tried in pairs. */
-enum { MOST_BINDINGS = 100000, MOST_USERS = 512 };
+ * their square. Sixteen readers may be tried in pairs. */
+enum { MOST_BINDINGS = 100000, MOST_USERS = 256 };
 
 static tl_sv node_name(tl_match *match, tl_node_id n) { return tl_node_where(match->m, n).node; }
 
