@@ -20,6 +20,7 @@ sys.path.append(os.path.dirname(os.path.abspath(__file__)))
 import chroot  # noqa: E402
 
 DOCKERFILE = os.path.join(chroot.ROOT, 'examples', 'ci', 'Dockerfile')
+PATHS = {'PATH': '/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'}
 
 
 def instructions():
@@ -72,8 +73,7 @@ def build(work):
             copy(rest.split(), folder, stages, current)
         elif word == 'RUN':
             chroot.need(f'RUN {rest}', 'chroot', folder, 'sh', '-c', f'cd {current} && {rest}',
-                        env={'PATH': '/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-                             'DEBIAN_FRONTEND': 'noninteractive'})
+                        env={**PATHS, 'DEBIAN_FRONTEND': 'noninteractive'})
         elif word == 'CMD':
             command = json.loads(rest)
         else:
@@ -87,7 +87,7 @@ def check(folder, command):
     failed, lines = 0, [command, ['tailor', 'convert', '/m.tir', '-o', '/m.air', '-q'],
                         ['tailor', 'verify', '/m.tir', '/m.air']]
     for line in lines:
-        p = chroot.run('chroot', folder, *line, env={'PATH': '/usr/local/bin:/usr/bin:/bin'})
+        p = chroot.run('chroot', folder, *line, env=PATHS)
         failed += p.returncode != 0
         if p.returncode:
             print(f'FAIL dockerfile: {line}: exit code {p.returncode}: {p.stdout[-1500:]}')
