@@ -1,53 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passes, ops and files of the caller (include/tailor/extend.h, tl_model_load_from), with good and
  * with bad ones: own FOLDER. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <tailor/tailor.h>
-
-/* Ends the program when something is not as it should be. */
-#define NEED(condition)                                                                            \
-  do {                                                                                             \
-    if (!(condition)) {                                                                            \
-      fprintf(stderr, "own.c:%d: %s; last error: %s\n", __LINE__, #condition, said.last);          \
-      exit(1);                                                                                     \
-    }                                                                                              \
-  } while (0)
-/* The call ends with a code, and the last error has these words. */
-#define REFUSED(call, code, words)                                                                 \
-  do {                                                                                             \
-    int errors = said.errors;                                                                      \
-    NEED((call) == (code) && said.errors > errors && strstr(said.last, words));                    \
-  } while (0)
-
-typedef struct heard {
-  int errors;
-  char last[512];
-} heard;
-
-static heard said; /* a test with one thread may have it */
-
-static void hear(void *user, const tl_message *m) {
-  heard *h = user;
-  if (m->severity != TL_SEVERITY_ERROR)
-    return;
-  h->errors++;
-  snprintf(h->last, sizeof h->last, "%s", m->text);
-}
-
-static tl_context *make_context(void) {
-  tl_context *c = tl_context_create();
-  NEED(c);
-  tl_context_on_message(c, hear, &said);
-  return c;
-}
-
-static tl_model *load(tl_context *c, const char *text) {
-  tl_model *m = NULL;
-  NEED(tl_model_load_bytes(c, "own.tir", text, strlen(text), &m) == TL_SUCCESS);
-  return m;
-}
+#include "tests/library/said.h"
 
 /* ---- passes ---------------------------------------------------------------------------------- */
 
@@ -556,58 +510,7 @@ static void files(tl_purpose purpose, const char *name) {
   empty(&s);
 }
 
-/* ---- arguments that are not there ------------------------------------------------------------ */
-
-static void absent_in_models(tl_context *c, tl_model *m) {
-  tl_model *made = NULL;
-  tl_comparison *found = NULL;
-  tl_tensors *results = NULL;
-  void *bytes;
-  size_t n;
-  REFUSED(tl_model_load(c, NULL, &made), TL_ERROR_USAGE, "'name' is NULL");
-  REFUSED(tl_model_load_bytes(c, NULL, chain, 5, &made), TL_ERROR_USAGE, "'name'");
-  REFUSED(tl_model_load_bytes(c, "own.tir", NULL, 5, &made), TL_ERROR_USAGE, "'bytes'");
-  REFUSED(tl_model_load_bytes(c, "own.tir", chain, 5, NULL), TL_ERROR_USAGE, "'out'");
-  REFUSED(tl_model_load_from(c, "own.tir", NULL, &made), TL_ERROR_USAGE, "'source'");
-  REFUSED(tl_model_copy(m, c, NULL), TL_ERROR_USAGE, "'out'");
-  REFUSED(tl_model_save(m, NULL), TL_ERROR_USAGE, "'path'");
-  REFUSED(tl_model_save_to(m, NULL, take, c), TL_ERROR_USAGE, "'name'");
-  REFUSED(tl_model_save_to(m, "own.tir", NULL, c), TL_ERROR_USAGE, "'take'");
-  REFUSED(tl_model_save_bytes(m, "own.tir", NULL, &n), TL_ERROR_USAGE, "'bytes'");
-  REFUSED(tl_model_save_bytes(m, "own.tir", &bytes, NULL), TL_ERROR_USAGE, "'n'");
-  REFUSED(tl_model_run(m, NULL, 1, NULL, &results), TL_ERROR_USAGE, "'inputs'");
-  REFUSED(tl_model_run(m, NULL, 0, NULL, NULL), TL_ERROR_USAGE, "'out'");
-  REFUSED(tl_model_verify(m, NULL, NULL, 0, NULL, &found), TL_ERROR_USAGE, "'b'");
-  REFUSED(tl_model_verify(m, m, NULL, 0, NULL, NULL), TL_ERROR_USAGE, "'out'");
-  NEED(!made && !results && !found);
-}
-
-static void absent(void) {
-  tl_context *c = make_context();
-  tl_model *m = load(c, chain);
-  tl_graph_view g;
-  tl_new_node node = {.op = "Relu", .n_operands = 1, .n_results = 1};
-  node.graph = tl_model_main_graph(m);
-  NEED(tl_model_graph(m, node.graph, &g));
-  absent_in_models(c, m);
-  REFUSED(tl_rules_register(c, NULL, "", 0), TL_ERROR_USAGE, "'name'");
-  REFUSED(tl_rules_register(c, "rules", NULL, 5), TL_ERROR_USAGE, "'text'");
-  REFUSED(tl_pass_register(c, NULL), TL_ERROR_USAGE, "'pass'");
-  REFUSED(tl_op_register(c, NULL), TL_ERROR_USAGE, "'op'");
-  REFUSED(tl_model_add_node(m, NULL, NULL), TL_ERROR_USAGE, "'spec'");
-  REFUSED(tl_model_add_node(m, &node, NULL), TL_ERROR_USAGE, "'spec->operands'");
-  REFUSED(tl_model_add_constant(m, node.graph, NULL, NULL), TL_ERROR_USAGE, "'tensor'");
-  REFUSED(tl_model_set_outputs(m, node.graph, NULL, 2), TL_ERROR_USAGE, "'values'");
-  REFUSED(tl_model_set_integers(m, g.first, "a", NULL, 3), TL_ERROR_USAGE, "'v'");
-  REFUSED(tl_model_set_integer(m, g.first, NULL, 3), TL_ERROR_USAGE, "needs a name");
-  REFUSED(tl_model_set_text(m, g.first, "", "x"), TL_ERROR_USAGE, "needs a name");
-  NEED(tl_model_check(m) == TL_SUCCESS && tl_model_count_nodes(m) == 3);
-  tl_model_destroy(m);
-  tl_context_destroy(c);
-}
-
 int main(void) {
-  absent();
   passes();
   ops();
   shape_alone();
