@@ -31,8 +31,8 @@ MAX_FUNCTION_LINES = 60
 MAX_PARAMETERS = 6
 FORMATTER = 14  # the clang-format of Debian 12
 # tools/cli/signals.c: what a handler has no argument for.
-GLOBALS_OF_THE_COMMAND = {'stop_signal', 'held', 'journal', 'late_code', 'message_form', 'again', 'reproducer',
-                          'crash_stack'}
+GLOBALS_OF_THE_COMMAND = {'stop_signal', 'held', 'journal', 'late_code', 'message_form', 'again',
+                          'reproducer', 'crash_stack'}
 # support/memory.c: a thread's count of failed allocations, which text and containers reach from
 # everywhere and which no output depends on.
 GLOBALS_OF_A_THREAD = {'failures'}
