@@ -8,6 +8,7 @@ Models of Debian's libonnx-testdata (every N-th), and those of a corpus beside t
 optimized from memory: the bytes are those of the command. Needs python3-numpy and python3-onnx."""
 import argparse
 import glob
+import importlib.util
 import os
 import re
 import shutil
@@ -26,6 +27,7 @@ import guard  # noqa: E402
 
 OFFICIAL = '/usr/lib/python3/dist-packages/onnx/backend/test/data'
 ARGS = None
+FOLDER = []  # where the package is
 
 
 def install(library, folder):
@@ -35,6 +37,7 @@ def install(library, folder):
                     ignore=shutil.ignore_patterns('__pycache__'))
     os.symlink(os.path.abspath(library), os.path.join(package, 'libtailor.so.1'))
     sys.path.insert(0, folder)
+    FOLDER.append(folder)
 
 
 def small_model(columns=4):
@@ -350,6 +353,28 @@ class Document(unittest.TestCase):
                 os.chdir(here)
         self.assertGreater(runner.tries, 10)
         self.assertEqual(runner.failures, 0)
+
+
+class Chain(unittest.TestCase):
+    """examples/chain: what PyTorch exports, optimized, in a session of ONNX Runtime."""
+
+    def test_chain(self):
+        modules = os.path.join(ROOT, 'tests', 'ort', 'node_modules')
+        if not os.path.isdir(os.path.join(modules, 'onnxruntime-node')):
+            self.skipTest('no onnxruntime-node: sh scripts/install-deps test')
+        runner = 'node ' + os.path.join(ROOT, 'tools', 'runners', 'onnxruntime.js')
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 'm.onnx')
+            with open(path, 'wb') as f:
+                f.write(small_model().SerializeToString())
+            models = [[path]] + ([] if importlib.util.find_spec('torch') is None else [[]])
+            for model in models:
+                p = guard.run([sys.executable, os.path.join(ROOT, 'examples/chain/chain.py'),
+                               *model, '--runner', runner], capture_output=True, text=True,
+                              env=dict(os.environ, NODE_PATH=modules, PYTHONPATH=FOLDER[0]))
+                self.assertEqual(p.returncode, 0, p.stderr)
+                before, after = re.match(r'(\d+) nodes, (\d+) after .* the same$', p.stdout).groups()
+                self.assertLess(int(after), int(before))
 
 
 class Command(unittest.TestCase):
