@@ -5,8 +5,8 @@ file of a model between them.
 
   chain.py [MODEL.onnx] [--runner CMD]
 
-MODEL is taken where PyTorch is not installed. CMD stands for ONNX Runtime where its Python package is
-not installed: "node tools/runners/onnxruntime.js" (docs/evaluator.md#another-runtime)."""
+MODEL is taken where PyTorch is not installed. CMD stands for ONNX Runtime where its Python package
+is not installed: "node tools/runners/onnxruntime.js" (docs/evaluator.md#another-runtime)."""
 import argparse
 import io
 import os
