@@ -152,6 +152,8 @@ static tl_status fence_files(tl_cli *cli) {
 #define MACHINE AUDIT_ARCH_AARCH64
 #endif
 
+#if defined(MACHINE)
+
 /* Ways to other programs, other processes, the network and the kernel's insides. They fail with
  * EPERM, which every caller expects. */
 static const unsigned forbidden[] = {
@@ -166,7 +168,6 @@ static const unsigned forbidden[] = {
 
 enum { N_FORBIDDEN = sizeof forbidden / sizeof *forbidden };
 
-#if defined(MACHINE)
 /* The filter compares the number of the call with each of the list. Calls in the way of another
  * machine, or of x32, end the process. */
 static bool filter_calls(void) {
