@@ -21,6 +21,7 @@ enum {
   ROOM = 65536,
   BUFFER_BYTES = 2 * ROOM,
   COPY_STEP = 16 << 20,
+  LEAST_HOLE = 1 << 20, /* a hole of a file that is copied stays one from this size on */
   NAME_TRIES = 1000,
   LONGEST_NAME = 200
 };
@@ -36,11 +37,12 @@ struct tl_writer {
   uint64_t flushed;           /* bytes in the file */
   void *view;                 /* mapping handed out, or NULL */
   size_t view_bytes;
-  int fd;           /* staging file */
-  int stream;       /* descriptor that gets the bytes at commit, -1: none */
-  bool spares_disk; /* no fsync */
-  mode_t mode;      /* permissions of the file being replaced, 0: the usual ones */
-  tl_status status; /* first failure */
+  int fd;            /* staging file */
+  int stream;        /* descriptor that gets the bytes at commit, -1: none */
+  bool spares_disk;  /* no fsync */
+  bool ends_in_hole; /* the file is shorter than what was written: nothing came behind a hole */
+  mode_t mode;       /* permissions of the file being replaced, 0: the usual ones */
+  tl_status status;  /* first failure */
 };
 
 static tl_status fail_memory(tl_writer *w) {
@@ -72,6 +74,7 @@ static tl_status write_fully(tl_writer *w, int fd, const unsigned char *p, size_
     if (is_cancelled(w))
       return w->status;
     ssize_t put = write(fd, p, n > COPY_STEP ? COPY_STEP : n);
+    w->ends_in_hole = w->ends_in_hole && put <= 0;
     if (put < 0 && errno == EINTR)
       continue;
     if (put < 0)
@@ -240,6 +243,26 @@ static bool copy_is_unavailable(void) {
          errno == EPERM || errno == EBADF;
 }
 
+/* Leaves a hole where the file that is copied has one: `left` bytes are wanted from `from` on. Sets
+ * *skipped to its length, 0 for data, and *left to the data before the next hole. What a file system
+ * does not tell is data. */
+static tl_status skip_hole(tl_writer *w, int fd, off_t from, uint64_t *left, uint64_t *skipped) {
+  off_t data = lseek(fd, from, SEEK_DATA), end = data;
+  *skipped = 0;
+  if (data < 0 && errno == ENXIO)
+    data = from + (off_t)*left; /* nothing else comes */
+  if (data - from >= LEAST_HOLE) {
+    *skipped = (uint64_t)(data - from) < *left ? (uint64_t)(data - from) : *left;
+    w->ends_in_hole = true;
+    w->flushed += *skipped;
+    return lseek(w->fd, (off_t)*skipped, SEEK_CUR) < 0 ? fail_errno(w, "write") : TL_OK;
+  }
+  end = data < 0 ? data : lseek(fd, data, SEEK_HOLE);
+  if (end > from && (uint64_t)(end - from) < *left)
+    *left = (uint64_t)(end - from);
+  return TL_OK;
+}
+
 /* Copies in the kernel as much as it is willing to. *done: bytes copied. */
 static tl_status copy_in_kernel(tl_writer *w, int fd, uint64_t offset, uint64_t length,
                                 uint64_t *done) {
@@ -247,7 +270,13 @@ static tl_status copy_in_kernel(tl_writer *w, int fd, uint64_t offset, uint64_t 
   for (*done = 0; *done < length;) {
     if (is_cancelled(w))
       return w->status;
-    uint64_t left = length - *done;
+    uint64_t left = length - *done, skipped = 0;
+    if (left >= LEAST_HOLE)
+      TL_TRY(skip_hole(w, fd, from, &left, &skipped));
+    from += (off_t)skipped;
+    *done += skipped;
+    if (skipped)
+      continue;
     ssize_t put = copy_file_range(fd, &from, w->fd, NULL, left > COPY_STEP ? COPY_STEP : left, 0);
     if (put < 0 && errno == EINTR)
       continue;
@@ -255,6 +284,7 @@ static tl_status copy_in_kernel(tl_writer *w, int fd, uint64_t offset, uint64_t 
       return fail_errno(w, "write");
     if (put <= 0)
       return TL_OK;
+    w->ends_in_hole = false;
     *done += (uint64_t)put;
     w->flushed += (uint64_t)put;
   }
@@ -402,6 +432,8 @@ tl_status tl_writer_settle(tl_writer *w) {
   if (tl_diag_lacks_memory(w->diag)) /* then what was written may be incomplete */
     return fail_memory(w);
   TL_TRY(flush(w));
+  if (w->ends_in_hole && ftruncate(w->fd, (off_t)w->flushed) != 0)
+    return fail_errno(w, "write");
   if (w->stream >= 0)
     return TL_OK;
   if (w->mode && fchmod(w->fd, w->mode) != 0)
