@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 MODEL  ?=
 FUZZ_SECONDS ?= 600
 
-.PHONY: all demo check test install bench fuzz oom random update format clean dist sbom deb static \
+.PHONY: all demo check test install bench fuzz oom random endurance update format clean dist sbom deb static \
 	check-deb check-aarch64 check-armhf
 
 all:
@@ -61,6 +61,13 @@ random:
 	@/usr/bin/python3 tests/ub/random_groups.py --n 100000 --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/train/random_train.py --n 10000 --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/train/tail_random.py --graphs 10000 --tailor build-random/tools/tailor
+
+# 100,000 conversions in one process: its memory and its open files must not grow.
+endurance:
+	@sh scripts/install-deps test
+	@test -f build-random/build.ninja || meson setup build-random -Dbuildtype=release >/dev/null
+	@ninja -C build-random --quiet tests/endurance
+	@mkdir -p build-random/endurance && build-random/tests/endurance build-random/endurance 100000
 
 # Every allocation of every command failing, and every call that writes: CI takes a sample.
 oom:
