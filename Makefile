@@ -4,9 +4,12 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 MODEL  ?=
 FUZZ_SECONDS ?= 600
+MUTANTS ?= 1000
+SEED ?= 1
+KILLED ?= 55
 
 .PHONY: all demo check test install bench fuzz oom random endurance update format clean dist sbom deb static \
-	check-deb check-aarch64 check-armhf
+	check-deb check-aarch64 check-armhf mutate coverage deep
 
 all:
 	@sh scripts/install-deps build
@@ -73,6 +76,26 @@ endurance:
 oom:
 	@sh scripts/install-deps test
 	@/usr/bin/python3 tests/run.py --only oom,oom_commands,file_faults --full
+
+# Mutants of the rule engine, the precision decision, loss scaling and tail optimization, and how many
+# of them the tests notice: make mutate MUTANTS=100 SEED=2. Takes an hour of processor time for 1,000.
+mutate:
+	@sh scripts/install-deps test
+	@/usr/bin/python3 tests/run.py --only build_gcc,build_sanitized
+	@/usr/bin/python3 tests/mutate/mutate.py --build build-test/gcc --sanitized build-test/asan \
+	  --n $(MUTANTS) --seed $(SEED) --jobs 2 --ledger build-mutate/ledger.tsv --least $(KILLED)
+
+# Lines and branches of each room that the cheap kinds of tests run, against tests/coverage/floors.tsv.
+coverage:
+	@sh scripts/install-deps coverage
+	@test -f build-coverage/build.ninja || CC=clang meson setup build-coverage -Dbuildtype=plain \
+	  -Doptimization=1 -Db_ndebug=true -Dc_link_args=-fprofile-instr-generate \
+	  "-Dc_args=-fprofile-instr-generate -fcoverage-mapping" >/dev/null
+	@LLVM_PROFILE_FILE=/dev/null ninja -C build-coverage --quiet tests/unit-tests tools/tailor
+	@/usr/bin/python3 tests/coverage/run.py --build build-coverage
+
+# The long forms of what CI samples: hours.
+deep: random oom fuzz mutate coverage
 
 # Rewrites golden outputs and generated documents; review the diff.
 update: all
