@@ -115,6 +115,11 @@ class Wheel(unittest.TestCase):
                          sorted('tailor/' + n for n in sources + ['libtailor.so.1']))
         self.assertLess(os.path.getsize(self.path), LARGEST)
 
+    def test_meson_knows_all_modules(self):
+        with open(os.path.join(ROOT, 'lib', 'python', 'meson.build'), encoding='utf-8') as f:
+            listed = re.findall(r"'(\w+\.\w+)'[,\]]", f.read().split('endforeach')[0])
+        self.assertEqual(sorted(listed), sorted(f for f in os.listdir(PACKAGE) if '.' in f))
+
     def test_record(self):
         """Installers compare files with the list, which comes last."""
         with zipfile.ZipFile(self.path) as wheel:
