@@ -9,6 +9,30 @@
 #include "support/assert.h"
 #include "support/memory.h"
 
+/* With AddressSanitizer each allocation ends where it was asked to end, and nothing beyond it or
+ * behind a mark that was rewound may be touched. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WATCHED
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(WATCHED)
+#include <sanitizer/asan_interface.h>
+enum { GAP = 16 };
+static void open_bytes(const void *p, size_t bytes) { ASAN_UNPOISON_MEMORY_REGION(p, bytes); }
+static void close_bytes(const void *p, size_t bytes) { ASAN_POISON_MEMORY_REGION(p, bytes); }
+#else
+enum { GAP = 0 };
+static void open_bytes(const void *p, size_t bytes) {
+  (void)p;
+  (void)bytes;
+}
+static void close_bytes(const void *p, size_t bytes) {
+  (void)p;
+  (void)bytes;
+}
+#endif
+
 enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20, ALIGNMENT = 16 };
 
 struct tl_arena_block {
@@ -22,6 +46,11 @@ _Static_assert(sizeof(struct tl_arena_block) % ALIGNMENT == 0, "payload must sta
 
 static char *payload(tl_arena_block *block) { return (char *)(block + 1); }
 
+static void free_block(tl_arena_block *block) {
+  open_bytes(payload(block), block->size);
+  free(block);
+}
+
 void tl_arena_init(tl_arena *a, size_t first_size) {
   a->head = NULL;
   a->next_size = first_size ? first_size : FIRST_BLOCK;
@@ -31,7 +60,7 @@ void tl_arena_init(tl_arena *a, size_t first_size) {
 void tl_arena_release(tl_arena *a) {
   while (a->head) {
     tl_arena_block *previous = a->head->previous;
-    free(a->head);
+    free_block(a->head);
     a->head = previous;
   }
   a->total = 0;
@@ -50,6 +79,7 @@ static tl_arena_block *push_block(tl_arena *a, size_t bytes) {
   block->size = size;
   block->used = 0;
   block->pad = 0;
+  close_bytes(payload(block), size);
   a->head = block;
   a->total += sizeof *block + size;
   if (a->next_size < LARGEST_BLOCK)
@@ -60,9 +90,10 @@ static tl_arena_block *push_block(tl_arena *a, size_t bytes) {
 /* Rounding the size up keeps every later address aligned. A request of 0 bytes takes some, so that
  * its address is unique. */
 void *tl_arena_alloc(tl_arena *a, size_t bytes) {
-  if (bytes > SIZE_MAX - ALIGNMENT)
+  if (bytes > SIZE_MAX - ALIGNMENT - GAP)
     return NULL;
-  bytes = bytes ? (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1) : ALIGNMENT;
+  size_t asked = bytes;
+  bytes = GAP + (bytes ? (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1) : ALIGNMENT);
   tl_arena_block *block = a->head;
   if (!block || block->size - block->used < bytes) {
     block = push_block(a, bytes);
@@ -71,6 +102,7 @@ void *tl_arena_alloc(tl_arena *a, size_t bytes) {
   }
   void *p = payload(block) + block->used;
   block->used += bytes;
+  open_bytes(p, asked);
   return p;
 }
 
@@ -106,13 +138,16 @@ void tl_arena_rewind(tl_arena *a, tl_arena_mark mark) {
     /* The last block is kept for reuse by a scratch arena that starts empty each time. */
     if (!previous && !mark.block) {
       a->head->used = 0;
+      close_bytes(payload(a->head), a->head->size);
       return;
     }
     a->total -= sizeof *a->head + a->head->size;
-    free(a->head);
+    free_block(a->head);
     a->head = previous;
   }
   TL_ASSERT(!a->head || mark.used <= a->head->used);
-  if (a->head)
+  if (a->head) {
     a->head->used = mark.used;
+    close_bytes(payload(a->head) + mark.used, a->head->size - mark.used);
+  }
 }
