@@ -244,8 +244,8 @@ static bool copy_is_unavailable(void) {
 }
 
 /* Leaves a hole where the file that is copied has one: `left` bytes are wanted from `from` on. Sets
- * *skipped to its length, 0 for data, and *left to the data before the next hole. What a file system
- * does not tell is data. */
+ * *skipped to its length, 0 for data, and *left to the data before the next hole. What a file
+ * system does not tell is data. */
 static tl_status skip_hole(tl_writer *w, int fd, off_t from, uint64_t *left, uint64_t *skipped) {
   off_t data = lseek(fd, from, SEEK_DATA), end = data;
   *skipped = 0;

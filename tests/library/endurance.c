@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many conversions in one process: endurance FOLDER [N]. Models are loaded from memory and from
- * files, optimized, saved and run, and every fourth one is broken. After the first tenth neither the
- * memory of the process nor its open files grow, and the first bytes are those of the last. */
+ * files, optimized, saved and run, and every fourth one is broken. After the first tenth neither
+ * the memory of the process nor its open files grow, and the first bytes are those of the last. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
