@@ -90,13 +90,15 @@ int tl_shape_operand(tl_shape_call *call, uint32_t i, tl_element *element, int32
   return 1;
 }
 
-/* A symbol must be one that the model has. */
+/* A symbol must be one that the model has. Dims are read only as far as a rank may go. */
 static bool are_dims(const tl_module *m, int32_t rank, const int64_t *dims) {
+  if (rank < TL_RANK_OPEN || rank > TL_MAX_RANK || (rank > 0 && !dims))
+    return false;
   for (int32_t i = 0; i < rank; i++)
     if (dims[i] < TL_DIM_UNKNOWN &&
         (dims[i] < -(int64_t)UINT32_MAX || tl_dim_symbol(dims[i]) >= m->symbols.n))
       return false;
-  return rank >= TL_RANK_OPEN && rank <= TL_MAX_RANK && (rank <= 0 || dims);
+  return true;
 }
 
 int tl_shape_set(tl_shape_call *call, uint32_t i, tl_element element, int32_t rank,
