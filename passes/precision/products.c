@@ -105,6 +105,15 @@ static void finish_outer(reader *s) {
   }
 }
 
+/* Goes to the next row of the block, or finishes the block. */
+static void end_row(reader *s) {
+  s->i = 0;
+  if (++s->r < s->l.reduce)
+    return;
+  s->r = 0;
+  finish_outer(s);
+}
+
 /* Adds n weights of neighbouring outputs, without a branch, so that the loop becomes vectors. */
 static void add_row(double *restrict above, double *restrict below, const float *restrict w,
                     size_t n) {
@@ -121,13 +130,8 @@ static void add_rows(reader *s, const float *w, size_t n) {
     k = n < s->l.inner - s->i ? n : (size_t)(s->l.inner - s->i);
     add_row(s->above + s->i, s->below + s->i, w, k);
     s->i += k;
-    if (s->i < s->l.inner)
-      continue;
-    s->i = 0;
-    if (++s->r < s->l.reduce)
-      continue;
-    s->r = 0;
-    finish_outer(s);
+    if (s->i == s->l.inner)
+      end_row(s);
   }
 }
 
@@ -141,13 +145,8 @@ static void add_weights(reader *s, const float *w, size_t n) {
     if (++s->t < s->l.tail)
       continue;
     s->t = 0;
-    if (++s->i < s->l.inner)
-      continue;
-    s->i = 0;
-    if (++s->r < s->l.reduce)
-      continue;
-    s->r = 0;
-    finish_outer(s);
+    if (++s->i == s->l.inner)
+      end_row(s);
   }
 }
 

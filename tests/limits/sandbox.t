@@ -32,6 +32,9 @@ $ for c in info explain 'run --seed=1' 'verify out/m.onnx' 'diff out/m.onnx'; do
 > same
 > same
 > same
+# A folder of the cache that is yet to be made is made.
+$ TAILOR_CACHE_DIR=$PWD/far/away/cache tailor convert in/m.tir -o out/far.air --sandbox --summary=none && cmp plain.air out/far.air && tailor cache stats --cache-dir far/away/cache | grep -c '^entries *1$'
+> 1
 # Jobs of a batch are in the sandbox one by one.
 $ tailor convert in/m.tir plain.onnx -o 'out/{}.w.onnx' --sandbox --summary=none -j2 2>&1; ls out | grep -c w.onnx
 > 2

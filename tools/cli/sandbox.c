@@ -59,7 +59,8 @@ static void allow(fence *f, const char *path, uint64_t access) {
 }
 
 /* Allows access to a path and below the folder that it is in: a model may be a link, and its
- * weights lie beside the link. */
+ * weights lie beside the link. Where that folder is yet to be made, it is below the nearest one
+ * that exists. */
 static void allow_around(fence *f, const char *path, size_t n, uint64_t access) {
   char folder[4096];
   struct stat st;
@@ -70,11 +71,13 @@ static void allow_around(fence *f, const char *path, size_t n, uint64_t access) 
   allow(f, folder, access);
   if (access == READS && stat(folder, &st) == 0 && S_ISDIR(st.st_mode))
     return;
-  while (n > 1 && folder[n - 1] == '/')
-    n--;
-  while (n && folder[n - 1] != '/')
-    n--;
-  memcpy(folder + n, ".", 2);
+  do {
+    while (n > 1 && folder[n - 1] == '/')
+      n--;
+    while (n && folder[n - 1] != '/')
+      n--;
+    memcpy(folder + n, ".", 2);
+  } while (n > 1 && stat(folder, &st) != 0);
   allow(f, folder, access);
 }
 
