@@ -4,7 +4,6 @@
 
 #include "backend/data.h"
 #include "ir/tensor_expr.h"
-#include "support/json_writer.h"
 #include "support/sha256.h"
 
 void tl_weight_files_init(tl_weight_files *f, const char *model) {
@@ -176,51 +175,28 @@ static tl_status write_file(tl_weight_files *f, tl_diag *d, uint32_t *next,
   return tl_changes_commit(changes, d, out);
 }
 
-static int by_hash(const void *a, const void *b) {
-  return strcmp((*(const tl_weight_place *const *)a)->hash,
-                (*(const tl_weight_place *const *)b)->hash);
-}
-
-/* Prints the JSON object of meta.json. */
-static void describe(const tl_weight_place *const *sorted, uint32_t n, tl_buf *out) {
-  tl_json_writer w = tl_json_to(out);
-  tl_put_object(&w);
-  for (uint32_t i = 0; i < n; i++) {
-    tl_json_line(&w, 2);
-    tl_put_key(&w, sorted[i]->hash);
-    tl_put_object(&w);
-    tl_member_sv(&w, "file", sorted[i]->file);
-    tl_member_u64(&w, "offset", sorted[i]->offset);
-    tl_member_u64(&w, "length", sorted[i]->tensor->bytes);
-    tl_put_end(&w);
-  }
-  tl_json_line(&w, 0);
-  tl_json_finish(&w);
-}
-
 /* Writes weight/meta.json, which maps content hashes to file and offset for tools that share
- * weights between models. It is sorted by hash, so that its bytes do not depend on the order of
- * weights. */
+ * weights between models. That of an earlier model of this run in the same folder goes into it. */
 static tl_status write_meta(tl_weight_files *f, tl_diag *d, const volatile int *cancel,
                             tl_changes *changes) {
-  const tl_weight_place **sorted =
-      tl_arena_alloc(&f->arena, f->places.n * sizeof(const tl_weight_place *));
-  tl_buf text;
+  const char *path = tl_weight_files_path(f, TL_SV("weight/meta.json"));
+  tl_file *other = NULL;
   tl_writer *out;
-  if (!sorted)
+  tl_buf text;
+  if (!path)
     return tl_fail_memory(d, TL_AT_FILE(f->model));
-  for (uint32_t i = 0; i < f->places.n; i++)
-    sorted[i] = &f->places.at[i];
-  qsort(sorted, f->places.n, sizeof *sorted, by_hash);
+  TL_TRY(tl_changes_withdraw(changes, d, path, &other));
   tl_buf_init(&text);
-  describe(sorted, f->places.n, &text);
+  tl_sv others = {other ? (const char *)other->data : "", other ? (size_t)other->size : 0};
+  tl_weight_meta_print(&f->places, others, &text);
   tl_status status = text.failed ? tl_fail_memory(d, TL_AT_FILE(f->model))
-                                 : open_file(f, d, TL_SV("weight/meta.json"), cancel, &out);
+                                 : tl_writer_open(d, path, cancel, &out);
   if (status == TL_OK) {
     (void)tl_writer_write(out, text.p, text.n);
     status = tl_changes_commit(changes, d, out);
   }
   tl_buf_release(&text);
+  tl_file_close(other);
   return status;
 }
 

@@ -5,20 +5,10 @@
 #ifndef TL_BACKEND_WEIGHT_FILES_H
 #define TL_BACKEND_WEIGHT_FILES_H
 
-#include "ir/tensor.h"
+#include "backend/weight_meta.h"
 #include "support/arena.h"
 #include "support/changes.h"
 #include "support/map.h"
-
-/* Where one weight is stored. */
-typedef struct tl_weight_place {
-  const tl_tensor *tensor; /* borrowed until the files are written */
-  tl_sv file;              /* relative to the model, '/' separated */
-  uint64_t offset;         /* in the file */
-  char hash[65];           /* SHA-256 of the bytes as hex digits; empty: not computed */
-} tl_weight_place;
-
-TL_VEC(tl_weight_place_vec, tl_weight_place);
 
 /* A set of weight files. Places of one file are adjacent in `places`, in ascending offsets. */
 typedef struct tl_weight_files {

@@ -77,16 +77,48 @@ const char *tl_change_path(const tl_change *change) {
                         : (change->given ? change->given : change->path);
 }
 
-int tl_change_open(const tl_change *change) {
-  char name[40];
+enum { LONGEST_SOURCE = 40 };
+
+/* Returns a name by which the bytes of a new file can be opened, in `room` if it is short; NULL for
+ * what has none. */
+static const char *source_of(const tl_change *change, char room[LONGEST_SOURCE]) {
   if (change->kind == TL_CHANGE_HIDDEN)
-    return open(change->hidden, O_RDONLY | O_CLOEXEC);
-  if (change->kind != TL_CHANGE_HELD || tl_writer_is_stream(change->writer)) {
-    errno = EINVAL;
-    return -1;
-  }
-  snprintf(name, sizeof name, "/proc/self/fd/%d", tl_writer_descriptor(change->writer));
-  return open(name, O_RDONLY | O_CLOEXEC);
+    return change->hidden;
+  if (change->kind != TL_CHANGE_HELD || tl_writer_is_stream(change->writer))
+    return NULL;
+  snprintf(room, LONGEST_SOURCE, "/proc/self/fd/%d", tl_writer_descriptor(change->writer));
+  return room;
+}
+
+int tl_change_open(const tl_change *change) {
+  char room[LONGEST_SOURCE];
+  const char *source = source_of(change, room);
+  if (source)
+    return open(source, O_RDONLY | O_CLOEXEC);
+  errno = EINVAL;
+  return -1;
+}
+
+/* Returns true if both are regular files with the same bytes. A file that cannot be read is
+ * another one. */
+static bool are_same(const char *a, const char *b) {
+  tl_diag quiet = {.lacks = tl_memory_failures()};
+  struct stat st;
+  tl_file *x = NULL, *y = NULL;
+  bool same = stat(b, &st) == 0 && S_ISREG(st.st_mode) &&
+              tl_file_open(&quiet, a, TL_FILE_MAP, &x) == TL_OK &&
+              x->size == (uint64_t)st.st_size &&
+              tl_file_open(&quiet, b, TL_FILE_MAP, &y) == TL_OK && x->size == y->size &&
+              (x->size == 0 || memcmp(x->data, y->data, x->size) == 0);
+  tl_file_close(x);
+  tl_file_close(y);
+  return same;
+}
+
+bool tl_changes_agree(const tl_change *a, const tl_change *b) {
+  char room_a[LONGEST_SOURCE], room_b[LONGEST_SOURCE];
+  const char *x = source_of(a, room_a), *y = source_of(b, room_b);
+  return x && y && are_same(x, y);
 }
 
 uint64_t tl_changes_last_size(const tl_changes *c) {
@@ -105,6 +137,30 @@ tl_status tl_changes_remove(tl_changes *c, tl_diag *d, const char *path) {
                : tl_fail(d, TL_IO, TL_AT_FILE(path), "cannot remove '%s': %s", path,
                          strerror(errno));
   return add(c, d, (tl_change){.kind = TL_CHANGE_REMOVAL, .path = strdup(path)});
+}
+
+static const char *without_dots(const char *path) {
+  while (path[0] == '.' && path[1] == '/')
+    path += 2;
+  return path;
+}
+
+tl_status tl_changes_withdraw(tl_changes *c, tl_diag *d, const char *path, tl_file **out) {
+  char room[LONGEST_SOURCE];
+  *out = NULL;
+  for (uint32_t i = c ? c->list.n : 0; i-- > 0;) {
+    tl_change *change = &c->list.at[i];
+    const char *source = source_of(change, room);
+    if (!source || strcmp(without_dots(tl_change_path(change)), without_dots(path)) != 0)
+      continue;
+    TL_TRY(tl_file_open(d, source, TL_FILE_READ, out));
+    c->n_held -= change->kind == TL_CHANGE_HELD;
+    drop(change);
+    c->list.n--;
+    memmove(change, change + 1, (c->list.n - i) * sizeof *change);
+    return TL_OK;
+  }
+  return TL_OK;
 }
 
 /* ---- giving names ---------------------------------------------------------------------------- */
@@ -269,22 +325,6 @@ static tl_status hide_held(tl_changes *c, tl_diag *d) {
     TL_TRY(tl_writer_hide(w, d, &change->path, &change->hidden));
   }
   return TL_OK;
-}
-
-/* Returns true if both are regular files with the same bytes. A file that cannot be read is
- * another one. */
-static bool are_same(const char *a, const char *b) {
-  tl_diag quiet = {.lacks = tl_memory_failures()};
-  struct stat st;
-  tl_file *x = NULL, *y = NULL;
-  bool same = stat(b, &st) == 0 && S_ISREG(st.st_mode) &&
-              tl_file_open(&quiet, a, TL_FILE_MAP, &x) == TL_OK &&
-              x->size == (uint64_t)st.st_size &&
-              tl_file_open(&quiet, b, TL_FILE_MAP, &y) == TL_OK && x->size == y->size &&
-              (x->size == 0 || memcmp(x->data, y->data, x->size) == 0);
-  tl_file_close(x);
-  tl_file_close(y);
-  return same;
 }
 
 /* Drops new files that say what the old ones say. */

@@ -44,6 +44,11 @@ tl_status tl_changes_commit(tl_changes *c, tl_diag *d, tl_writer *w) TL_NODISCAR
 /* Notes a file to remove, if it exists; with c NULL removes it at once. Reports TL_IO,
  * TL_NO_MEMORY. */
 tl_status tl_changes_remove(tl_changes *c, tl_diag *d, const char *path) TL_NODISCARD;
+/* Takes a new file of this name out of the journal and hands its bytes over, for what several parts
+ * of a run write together. *out: the caller's; NULL where no such file is in the journal, or c is
+ * NULL. Reports TL_IO, TL_NO_MEMORY. */
+tl_status tl_changes_withdraw(tl_changes *c, tl_diag *d, const char *path,
+                              tl_file **out) TL_NODISCARD;
 /* Adds the file behind a descriptor itself under another name: a hard link. Returns false with
  * errno, and reports nothing, where that is impossible. */
 bool tl_changes_link(tl_changes *c, int fd, const char *path) TL_NODISCARD;
@@ -52,6 +57,9 @@ const char *tl_change_path(const tl_change *change);
 /* Opens the bytes of a new file, which has no name yet. The caller closes the descriptor. -1 with
  * errno for others, and for what goes into a stream. */
 int tl_change_open(const tl_change *change);
+/* Returns true if two new files, which have no names yet, hold the same bytes. A file that cannot
+ * be read, and a stream, agree with none. */
+bool tl_changes_agree(const tl_change *a, const tl_change *b);
 /* Returns the bytes of the file that was committed last; 0 for a stream, or without one. */
 uint64_t tl_changes_last_size(const tl_changes *c);
 /* Feeds pipes and standard output, then gives all names. Reports TL_IO, TL_NO_MEMORY, and then has

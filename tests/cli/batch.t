@@ -108,6 +108,18 @@ $ tailor convert m1.tir m2.tir -o 'out/{}.air' --depfile all.d
 ! tailor: error: jobs 1 and 2 both write 'all.d' (--depfile)
 !   hint: give each job a name of its own, with {} in it
 ? 1
+# The list of external weights in a folder is one file too: side by side its bytes would be chance.
+$ tailor convert m1.tir m2.tir -o 'out/{}.air' --external-weight=1
+! tailor: error: jobs 1 and 2 both write 'out/weight/meta.json' (--external-weight), which would speak of one of them
+!   hint: give each model a folder of its own
+? 1
+$ mkdir m1 m2; tailor convert m1.tir m2.tir -o '{}/{}.air' --external-weight=1 -q && ls -d m?/*; rm -r m1 m2
+> m1/m1.air
+> m2/m2.air
+# In an option that takes JSON {} is an empty object.
+$ tailor convert m1.tir m2.tir -o '{}.air' --graph-run-mode=0 --mix_compile_mode=true --distribute '{"strategy":"ParameterServerStrategy","cluster":{}}' -q; ls m1.air m2.air; rm -f m1.air m2.air
+> m1.air
+> m2.air
 # A failure says which job it is of.
 $ printf '[{"model": "m1.tir", "outputs": ["f.air"]}, {"model": "m2.tir", "outputs": ["g.air"], "options": {"soc-versoin": "x"}}]' >option.json; tailor convert --batch option.json -q 2>&1; test -e f.air && echo 'f.air'
 > tailor: error: unknown option '--soc-versoin=x'

@@ -38,10 +38,8 @@ $ tailor opt a.tir -o n.tir --depfile=n.tir
 ! n.tir: error: two files of this command have the name 'n.tir'
 !   hint: give each a name of its own
 ? 1
-$ tailor opt a.tir -o n.tir -o ./n.tir
-! ./n.tir: error: two files of this command have the name './n.tir'
-!   hint: give each a name of its own
-? 1
+# A file that is written twice with the same bytes loses nothing.
+$ tailor opt a.tir -o n.tir -o ./n.tir; cmp n.tir b.tir; rm n.tir
 $ ls n.tir n.air; cmp a.tir kept.tir; cmp own.tlr kept.tlr; cat in.rsp; rm in.rsp kept.* own.tlr
 > a.tir
 ! ls: cannot access 'n.tir': No such file or directory

@@ -21,6 +21,12 @@ $ mkdir two; tailor convert in/m.tir -o two/m.air --external_weight=2 --summary=
 > }
 # The same bytes in another folder.
 $ mkdir again; tailor convert in/m.tir -o again/m.air --external-weight=1 --summary=none -O0; diff -r one again
+# Two models in one folder share weights and their list, which tells of a content once.
+$ mkdir both; tailor convert in/m.tir -o both/m.air -o both/../both/n.air --external-weight=1 --summary=none -O0; cmp one/weight/meta.json both/weight/meta.json; ls both/weight | wc -l
+> 3
+$ tailor convert in/m.tir -o both/m.air -o both/n.air --external-weight=2 --summary=none -O0; cmp two/weight/meta.json both/weight/meta.json; ls both/weight | grep combined; rm -r both
+> m_weight_combined
+> n_weight_combined
 # A later output fails: what this run made is gone, its folders too.
 $ mkdir late; tailor convert in/m.tir -o late/m.air -o none/b.pbtxt --external-weight=1 --summary=none -O0; ls -A late
 ! none/b.pbtxt: error: cannot create a temporary file for 'none/b.pbtxt': No such file or directory

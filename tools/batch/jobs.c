@@ -9,11 +9,24 @@
 
 static bool has_hole(const char *text) { return strstr(text, "{}") != NULL; }
 
+static bool is_model(const tl_cli *cli, const char *argument) {
+  for (uint32_t i = 0; i < cli->models.n; i++)
+    if (cli->models.at[i] == argument)
+      return true;
+  return false;
+}
+
+/* Returns true if argument i has a place for the name of the model; "{}" in JSON is an object. */
+static bool is_template(const tl_cli *cli, int i) {
+  return has_hole(cli->arguments[i]) && !is_model(cli, cli->arguments[i]) &&
+         !tl_cli_is_json(cli, i);
+}
+
 /* A list of models may have a single one: what has a place for its name is the same then. */
 bool tl_jobs_wanted(const tl_cli *cli) {
   bool wanted = tl_cli_has(cli, TL_OPTION_BATCH) || cli->models.n > 1;
   for (int i = 0; cli->models.n == 1 && i < cli->n_arguments; i++)
-    wanted = wanted || (cli->arguments[i] != cli->models.at[0] && has_hole(cli->arguments[i]));
+    wanted = wanted || is_template(cli, i);
   return wanted && !(cli->given && cli->given->is_job);
 }
 
@@ -41,15 +54,9 @@ static tl_status push_filled(tl_cli *cli, tl_arguments *job, const char *text, t
   return status;
 }
 
-static bool is_model(const tl_cli *cli, const char *argument) {
-  for (uint32_t i = 0; i < cli->models.n; i++)
-    if (cli->models.at[i] == argument)
-      return true;
-  return false;
-}
-
 /* Begins a job with the program, the command and every argument that is no model. */
 static tl_status begin(tl_cli *cli, tl_sv stem, tl_arguments_vec *jobs, tl_arguments **out) {
+  static const tl_sv none = {0};
   if (!tl_arguments_vec_push(jobs, (tl_arguments){0}))
     return tl_fail_memory(&cli->diag, TL_NOWHERE);
   tl_arguments *job = &jobs->at[jobs->n - 1];
@@ -60,7 +67,7 @@ static tl_status begin(tl_cli *cli, tl_sv stem, tl_arguments_vec *jobs, tl_argum
   TL_TRY(push(cli, job, cli->command->name, strlen(cli->command->name)));
   for (int i = 0; i < cli->n_arguments; i++)
     if (!is_model(cli, cli->arguments[i]))
-      TL_TRY(push_filled(cli, job, cli->arguments[i], stem));
+      TL_TRY(push_filled(cli, job, cli->arguments[i], tl_cli_is_json(cli, i) ? none : stem));
   for (uint32_t i = 0; i < cli->given->files.n; i++)
     if (!tl_argument_vec_push(&job->files, cli->given->files.at[i]))
       return tl_fail_memory(&cli->diag, TL_NOWHERE);

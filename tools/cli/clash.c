@@ -6,7 +6,8 @@
 
 #include "support/hash.h"
 
-enum { READ = 1, WRITTEN };
+/* What the map of files says: the file was read, or the index of the change that writes it + 1. */
+enum { READ = 0 };
 
 /* Hashes of 64 bits stand for files: a collision, which is improbable, would refuse a command. */
 static uint64_t key_of(const struct stat *st) {
@@ -38,16 +39,20 @@ static tl_status note_read(tl_map *seen, tl_buf *folder, const char *path) {
   return !find_key(folder, path, &key) || tl_map_set(seen, key, READ) ? TL_OK : TL_NO_MEMORY;
 }
 
-static tl_status check_one(tl_cli *cli, tl_map *seen, tl_buf *folder, const char *path) {
+static tl_status check_one(tl_cli *cli, tl_map *seen, tl_buf *folder, uint32_t i) {
+  const tl_change *change = &cli->changes.list.at[i];
+  const char *path = tl_change_path(change);
   uint64_t key;
   uint32_t as = 0;
   if (!find_key(folder, path, &key))
     return TL_OK;
   if (!tl_map_find(seen, key, &as))
-    return tl_map_set(seen, key, WRITTEN) ? TL_OK : tl_fail_memory(&cli->diag, TL_NOWHERE);
+    return tl_map_set(seen, key, i + 1) ? TL_OK : tl_fail_memory(&cli->diag, TL_NOWHERE);
   if (as == READ)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(path),
                    "'%s' is an input of this command and would be overwritten", path);
+  if (tl_changes_agree(&cli->changes.list.at[as - 1], change))
+    return TL_OK; /* a weight of two outputs in one folder */
   return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(path),
                  "two files of this command have the name '%s'\vgive each a name of its own", path);
 }
@@ -63,7 +68,7 @@ static tl_status check_all(tl_cli *cli, tl_map *seen, tl_buf *folder) {
   for (uint32_t i = 0; i < cli->changes.list.n; i++) {
     const tl_change *change = &cli->changes.list.at[i];
     if (change->kind == TL_CHANGE_HELD || change->kind == TL_CHANGE_HIDDEN)
-      TL_TRY(check_one(cli, seen, folder, tl_change_path(change)));
+      TL_TRY(check_one(cli, seen, folder, i));
   }
   return TL_OK;
 }

@@ -194,6 +194,20 @@ static named_option split_argument(const tl_cli *cli, const char *arg) {
   return out;
 }
 
+/* Returns true if an argument names an option whose value is an object in JSON. */
+static bool names_object(const tl_cli *cli, const char *arg, bool with_value) {
+  if (arg[0] != '-' || !arg[1])
+    return false;
+  named_option named = split_argument(cli, arg);
+  return named.id != TL_N_OPTION_ROWS && !named.value == !with_value &&
+         tl_option_row_get(named.id)->kind == TL_OPTION_OBJECT;
+}
+
+bool tl_cli_is_json(const tl_cli *cli, int i) {
+  return names_object(cli, cli->arguments[i], true) ||
+         (i > 0 && names_object(cli, cli->arguments[i - 1], false));
+}
+
 /* Returns the value of a switch of a run configuration that is given as a flag, as in --strict.
  * NULL if the option is no such switch, or if the next argument is its value. */
 static const char *switched_on(tl_option_id id, const char *next) {

@@ -110,6 +110,8 @@ void tl_cli_note(tl_cli *cli, tl_buf *text);
 static inline bool tl_cli_has(const tl_cli *cli, tl_option_id id) {
   return tl_settings_has(&cli->settings, id);
 }
+/* Returns true if arguments[i] is, or holds, the value of an option that is an object in JSON. */
+bool tl_cli_is_json(const tl_cli *cli, int i);
 /* Returns the value of an option, else its default, else "". */
 static inline const char *tl_cli_get(const tl_cli *cli, tl_option_id id) {
   return tl_settings_get(&cli->settings, id);
