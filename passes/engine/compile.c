@@ -7,12 +7,11 @@
 
 #include "ir/module.h"
 #include "passes/engine/image.h"
-#include "passes/engine/index.h"
 #include "support/hash.h"
 
 /* The tables, as the text of their rows. Equal runs of rows are written once: spellings of a rule
  * share most parts. */
-enum { VALUES, NAMES, NODES, OPS, OPERANDS, ATTRS, EXPRS, REFS, LETS, STEPS, ENTRIES, N_TABLES };
+enum { VALUES, NAMES, NODES, OPS, OPERANDS, ATTRS, EXPRS, REFS, LETS, STEPS, N_TABLES };
 
 typedef struct run {
   struct run *next;
@@ -40,7 +39,7 @@ typedef struct compiler {
   uint32_t n_exprs;
   uint32_t n_args;
   tl_buf images;
-  uint32_t n_whole;
+  tl_automaton_builder *automaton;
   bool open; /* the rule has something that no table holds */
 } compiler;
 
@@ -54,8 +53,7 @@ static const char *const heads[N_TABLES] = {
     [EXPRS] = "const tl_image_expr tl_image_exprs[]",
     [REFS] = "const tl_image_ref tl_image_refs[]",
     [LETS] = "const uint8_t tl_image_lets[]",
-    [STEPS] = "const tl_rule_step tl_image_steps[]",
-    [ENTRIES] = "const tl_image_entry tl_image_entries[]"};
+    [STEPS] = "const tl_rule_step tl_image_steps[]"};
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
@@ -174,24 +172,6 @@ static void write_node(compiler *c, const tl_pattern_node *n) {
                 n->n_attrs, n->like, n->from, flags);
 }
 
-/* Writes the rows of the index of rules. */
-static void write_entries(compiler *c) {
-  tl_rule_entry_vec entries = {0};
-  tl_buf *out = &c->tables[ENTRIES].fresh;
-  out->failed = !tl_rule_index_entries(c->rule, &entries) || out->failed;
-  for (uint32_t i = 0; i < entries.n; i++) {
-    const tl_rule_entry *e = &entries.at[i];
-    c->open = c->open || e->n > UINT16_MAX;
-    out = row(c, ENTRIES);
-    tl_buf_printf(out, "  {UINT64_C(0x%llx), UINT64_C(0x%llx), ", (unsigned long long)e->wants.near,
-                  (unsigned long long)e->wants.far);
-    write_number(out, e->wants.number);
-    tl_buf_printf(out, ", %u, UINT32_C(%u), %u, %u, %d, %d},\n", (unsigned)(e->key >> 32),
-                  (unsigned)e->key, e->n, e->which, e->wants.constant, e->wants.numbered);
-  }
-  tl_rule_entry_vec_release(&entries);
-}
-
 static void write_values(compiler *c) {
   const tl_rule *r = c->rule;
   for (uint8_t i = 0; i < r->n_values; i++) {
@@ -229,13 +209,20 @@ static void write_parts(compiler *c) {
   write_values(c);
   write_lists(c);
   write_exprs(c);
-  write_entries(c);
 }
 
 /* Returns the index in the table of public names plus 1; 0 for NULL. */
 static unsigned index_of(const tl_fusion_name *row) {
   uint32_t n;
   return row ? (unsigned)(row - tl_fusion_names(&n)) + 1 : 0;
+}
+
+/* Returns where the ops of the root are among those of the rule; a node without ops has a row. */
+static uint32_t root_ops_at(const tl_rule *r) {
+  uint32_t n = 0;
+  for (uint8_t i = 0; i + 1u < r->n_match; i++)
+    n += r->match[i].n_ops ? r->match[i].n_ops : 1u;
+  return n;
 }
 
 /* A rule that captures a scope stays text: its parts are others, and there are few. */
@@ -259,14 +246,16 @@ static void write_rule(compiler *c) {
     tl_buf_add_z(&c->images, "  {.whole = false},\n");
     return;
   }
-  c->n_whole++;
+  uint32_t number = (uint32_t)(c->text - tl_rule_texts) + 1;
+  c->images.failed = !tl_automaton_add(c->automaton, c->m, r, number) || c->images.failed;
   tl_buf_printf(&c->images, "  {%u, %u, {%u, %u}, %u, %d", r->name, r->pass, about,
                 (unsigned)r->about.n, r->line, r->written);
   for (int i = 0; i < N_TABLES; i++)
     tl_buf_printf(&c->images, ", %u", at[i]);
-  tl_buf_printf(&c->images, ", %u, %u, %u, %u, %u, %u, %u, %u, %u", counts[OPS], counts[OPERANDS],
-                counts[ATTRS], c->n_exprs, c->n_args, counts[ENTRIES], r->column,
-                index_of(r->pass_row), index_of(r->name_row));
+  tl_buf_printf(&c->images, ", %u, %u, %u, %u, %u, %u, %u, %u, %u, %u", at[OPS] + root_ops_at(r),
+                counts[OPS], counts[OPERANDS], counts[ATTRS], c->n_exprs, c->n_args,
+                r->match[r->n_match - 1].n_ops, r->column, index_of(r->pass_row),
+                index_of(r->name_row));
   tl_buf_printf(&c->images, ", %u, %u, %u, %u, %u", r->kind, r->numerics, r->pass_kind, r->spelling,
                 r->depth);
   tl_buf_printf(&c->images, ", %u, %u, %u, %u, %u, %u, %u, %d, true},\n", r->n_values, r->n_names,
@@ -315,6 +304,29 @@ static void write_strings(const compiler *c, FILE *out) {
   fprintf(out, "0};\nconst tl_image_text_list tl_image_strings = {text, starts, hashes, %u};\n", n);
 }
 
+/* Writes the automaton of all rules. */
+static bool write_automaton(const compiler *c, FILE *out) {
+  uint32_t n_states, n_leaves;
+  if (!tl_automaton_finish(c->automaton))
+    return false;
+  tl_automaton a = tl_automaton_tables(c->automaton);
+  tl_automaton_sizes(c->automaton, &n_states, &n_leaves);
+  fputs("static const tl_automaton_state states[] = {\n", out);
+  for (uint32_t i = 0; i < n_states; i++)
+    fprintf(out, "  {UINT64_C(0x%llx), %u, %u, %u},\n", (unsigned long long)a.states[i].places,
+            a.states[i].first, a.states[i].n_plain, a.states[i].n_ranked);
+  fputs("};\nstatic const tl_automaton_edge edges[] = {\n", out);
+  for (uint32_t i = 0; i <= a.mask; i++)
+    fprintf(out, "  {%u, %u, %u},\n", a.edges[i].from, a.edges[i].test, a.edges[i].to);
+  fputs("};\nstatic const tl_automaton_leaf leaves[] = {\n", out);
+  for (uint32_t i = 0; i < n_leaves; i++)
+    fprintf(out, "  {%a, %u, %u},\n", a.leaves[i].number, a.leaves[i].rule, a.leaves[i].ways);
+  fprintf(out,
+          "  {0, 0, 0}};\nconst tl_automaton tl_image_automaton = {states, edges, leaves, %u};\n",
+          a.mask);
+  return true;
+}
+
 static bool write_file(const compiler *c, const char *path) {
   FILE *out = fopen(path, "w");
   bool ok = out && !c->images.failed;
@@ -331,7 +343,7 @@ static bool write_file(const compiler *c, const char *path) {
   }
   fprintf(out, "const tl_rule_image tl_rule_images[] = {\n%s};\n", c->images.p);
   fprintf(out, "const uint32_t tl_n_rule_images = %u;\n", tl_n_rule_texts);
-  ok = !ferror(out) && ok;
+  ok = write_automaton(c, out) && !ferror(out) && ok;
   return fclose(out) == 0 && ok;
 }
 
@@ -346,6 +358,7 @@ static void release(compiler *c) {
       }
   }
   tl_buf_release(&c->images);
+  tl_automaton_end(c->automaton);
   tl_module_destroy(c->m);
 }
 
@@ -365,7 +378,8 @@ int main(int argc, char **argv) {
   }
   tl_buf_init(&c.images);
   c.m = tl_module_create(&diag, "rules", 0);
-  bool ok = c.m && compile_all(&c) == TL_OK && write_file(&c, argv[1]);
+  c.automaton = tl_automaton_begin();
+  bool ok = c.m && c.automaton && compile_all(&c) == TL_OK && write_file(&c, argv[1]);
   release(&c);
   if (!ok)
     fprintf(stderr, "cannot compile the rules into '%s'\n", argv[1]);

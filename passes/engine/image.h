@@ -6,7 +6,7 @@
 #ifndef TL_PASSES_ENGINE_IMAGE_H
 #define TL_PASSES_ENGINE_IMAGE_H
 
-#include "passes/engine/rule.h"
+#include "passes/engine/automaton.h"
 
 /* A text: a range of tl_rule_characters. */
 typedef struct tl_image_text {
@@ -73,24 +73,16 @@ typedef struct tl_image_value {
   uint8_t flags; /* set of TL_IMAGE_REST, TL_IMAGE_ABSENT */
 } tl_image_value;
 
-/* A row of the index of rules (index.h): tl_rule_entry without its rule. */
-typedef struct tl_image_entry {
-  uint64_t near, far;
-  double number;
-  tl_op_id root;
-  uint32_t producer;
-  uint16_t n, which;
-  bool constant, numbered;
-} tl_image_entry;
-
 /* One rule: its numbers, and where its parts begin in the tables below. */
 typedef struct tl_rule_image {
   tl_image_symbol name, pass;
   tl_image_text about;
   uint32_t line;
   int32_t written;
-  uint32_t values, names, nodes, ops, operands, attrs, exprs, refs, lets, steps, entries;
-  uint16_t n_ops, n_operands, n_attrs, n_exprs, n_args, n_entries; /* of the whole rule */
+  uint32_t values, names, nodes, ops, operands, attrs, exprs, refs, lets, steps;
+  uint32_t root_ops;                                    /* in the table of ops */
+  uint16_t n_ops, n_operands, n_attrs, n_exprs, n_args; /* of the whole rule */
+  uint16_t n_root_ops;
   uint16_t column;
   uint16_t pass_row, name_row; /* index in the table of public names plus 1; 0: not there */
   uint8_t kind, numerics, pass_kind;
@@ -113,7 +105,8 @@ extern const tl_image_expr tl_image_exprs[];
 extern const tl_image_ref tl_image_refs[]; /* conditions, then numbers computed before them */
 extern const uint8_t tl_image_lets[];
 extern const tl_rule_step tl_image_steps[];
-extern const tl_image_entry tl_image_entries[];
+/* Of all rules whose images are whole; the number of a leaf is the index of the image + 1. */
+extern const tl_automaton tl_image_automaton;
 extern const tl_image_text_list tl_image_strings;
 
 /* Adds the compiled rule of built-in text i to the set, bare if the set wants that. *done is false

@@ -15,5 +15,5 @@ const tl_image_expr tl_image_exprs[] = {{.n = 0}};
 const tl_image_ref tl_image_refs[] = {0};
 const uint8_t tl_image_lets[] = {0};
 const tl_rule_step tl_image_steps[] = {{0, 0}};
-const tl_image_entry tl_image_entries[] = {{.n = 0}};
+const tl_automaton tl_image_automaton = {.states = NULL};
 const tl_image_text_list tl_image_strings = {.n = 0};

@@ -150,6 +150,7 @@ typedef struct tl_rule {
   bool custom;                    /* from a --rules file */
   bool bare;                      /* its parts, which the pointers below lead to, are not made yet:
                                     * tl_rule_complete */
+  uint32_t leaf;                  /* its number in the automata of index.h; 0: in none yet */
   const struct tl_rule_image *image; /* its compiled form (image.h); NULL: it was parsed */
   const struct tl_rule_text *text;   /* its built-in text; NULL: from a file */
   bool general;                      /* of kind scope: on without being requested */
@@ -191,6 +192,9 @@ typedef struct tl_ruleset {
   uint32_t *waiting; /* arena; texts that may be added once the ops that they need are there, by
                       * index; only with `ops` */
   uint32_t n_waiting;
+  struct tl_automaton_builder *automaton; /* owned; of the parsed rules that an index had; NULL: of
+                                           * none */
+  uint32_t n_leaves;                      /* rules in it */
   bool bare; /* adds compiled rules without their parts, except definitions: most rules of a
                       * run are never tried at a node */
 } tl_ruleset;

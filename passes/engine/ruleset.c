@@ -32,6 +32,7 @@ void tl_ruleset_init(tl_ruleset *s, tl_module *m) {
 }
 
 void tl_ruleset_release(tl_ruleset *s) {
+  tl_automaton_end(s->automaton);
   tl_rule_vec_release(&s->rules);
   tl_map_release(&s->names);
   tl_arena_release(&s->arena);

@@ -57,14 +57,14 @@ static uint8_t take_digit(tl_sv *s, uint8_t otherwise) {
 }
 
 /* Adds a class, or an op type if no class has that name. */
-static bool add_kind(tl_ub_step *step, tl_sv word) {
+static bool add_kind(const tl_ub_chain *c, tl_ub_step *step, tl_sv word) {
   tl_ub_class class = tl_ub_class_find(word);
   if (word.n == 0 || (class == TL_UB_NONE && step->n_types == TL_UB_MOST_TYPES))
     return false;
   if (class)
     step->classes |= UINT64_C(1) << class;
   else
-    step->types[step->n_types++] = word;
+    step->types[step->n_types++] = (tl_ub_word){(uint16_t)(word.p - c->text), (uint16_t)word.n};
   return true;
 }
 
@@ -75,10 +75,10 @@ static bool read_kinds(reader *r, tl_sv *s, tl_ub_step *step) {
     r->names[r->c->n_steps] = word;
     word = take_word(s);
   }
-  if (!add_kind(step, word))
+  if (!add_kind(r->c, step, word))
     return false;
   while (take(s, '|'))
-    if (!add_kind(step, take_word(s)))
+    if (!add_kind(r->c, step, take_word(s)))
       return false;
   return true;
 }
@@ -132,6 +132,8 @@ static void count_heads(tl_ub_chain *c) {
 bool tl_ub_chain_parse(tl_ub_chain *c) {
   reader r = {.c = c};
   tl_sv rest = tl_sv_from(c->text);
+  if (rest.n > UINT16_MAX)
+    return false;
   while (rest.p) {
     tl_sv s = tl_sv_trim(tl_sv_split(&rest, '>'));
     if (c->n_steps == TL_UB_MOST_STEPS)
@@ -151,12 +153,12 @@ bool tl_ub_chain_parse(tl_ub_chain *c) {
 uint32_t tl_ub_n_chains(void) { return sizeof rows / sizeof *rows; }
 
 bool tl_ub_chain_get(uint32_t i, tl_ub_chain *c) {
-  *c = (tl_ub_chain){.pass = rows[i].pass,
-                     .text = rows[i].text,
-                     .order = rows[i].order,
-                     .mixed = rows[i].allows == MIXED,
-                     .dynamic = rows[i].allows == DYNAMIC,
-                     .open = rows[i].allows == OPEN};
+  c->pass = rows[i].pass;
+  c->text = rows[i].text;
+  c->order = rows[i].order;
+  c->mixed = rows[i].allows == MIXED;
+  c->dynamic = rows[i].allows == DYNAMIC;
+  c->open = rows[i].allows == OPEN;
   return tl_ub_chain_parse(c);
 }
 

@@ -19,10 +19,16 @@ enum {
   TL_UB_PREVIOUS = 255   /* argument: the node before */
 };
 
+/* A word of a chain's text, which is shorter than 64 kB. */
+typedef struct tl_ub_word {
+  uint16_t at;
+  uint16_t n; /* bytes */
+} tl_ub_word;
+
 /* One step of a chain: which nodes fit, how many in a row, and who may use their results. */
 typedef struct tl_ub_step {
   uint64_t classes; /* bits of tl_ub_class */
-  tl_sv types[TL_UB_MOST_TYPES];
+  tl_ub_word types[TL_UB_MOST_TYPES];
   uint8_t n_types;
   uint8_t operands; /* that the node has to have; 0: any number */
   uint8_t least;    /* how often in a row */
@@ -49,11 +55,17 @@ typedef struct tl_ub_chain {
 
 /* Returns the number of rows. */
 uint32_t tl_ub_n_chains(void);
-/* Reads row i. Returns false if it is not in the notation of the table. */
+/* Reads row i into *c, which is all zero. Returns false if it is not in the notation of the
+ * table. */
 bool tl_ub_chain_get(uint32_t i, tl_ub_chain *c);
 /* Reads c->text, which need not be a row of the table. Returns false if it is not in the
  * notation. */
 bool tl_ub_chain_parse(tl_ub_chain *c);
+
+/* Returns type i of a step; a view of c->text. */
+static inline tl_sv tl_ub_chain_type(const tl_ub_chain *c, const tl_ub_step *step, uint8_t i) {
+  return (tl_sv){c->text + step->types[i].at, step->types[i].n};
+}
 
 /* Returns the number of rows of a pass; the automatic fusion counts as one. */
 uint32_t tl_ub_count_chains(tl_sv pass);

@@ -39,7 +39,8 @@ static void note(match *ctx, const char *code, uint32_t what, const char *reason
 
 /* ---- one node -------------------------------------------------------------------------------- */
 
-static bool is_of_kind(const tl_ub_graph *g, const tl_ub_step *step, uint32_t at) {
+static bool is_of_kind(const tl_ub_graph *g, const tl_ub_chain *c, const tl_ub_step *step,
+                       uint32_t at) {
   const tl_ub_node *node = &g->at[at];
   if (node->class == TL_UB_NONE)
     return false;
@@ -49,7 +50,7 @@ static bool is_of_kind(const tl_ub_graph *g, const tl_ub_step *step, uint32_t at
     return false;
   tl_sv type = tl_op_name(g->m, tl_node_get(g->m, node->id)->op);
   for (uint8_t i = 0; i < step->n_types; i++)
-    if (tl_sv_eq(type, step->types[i]))
+    if (tl_sv_eq(type, tl_ub_chain_type(c, step, i)))
       return true;
   return false;
 }
@@ -119,7 +120,7 @@ static bool takes_arguments(match *ctx, const tl_ub_step *step, uint32_t at) {
 
 /* Cheap tests come first: this runs for each node and step. */
 static bool fits(match *ctx, const tl_ub_step *step, uint32_t at) {
-  if (!is_of_kind(ctx->f->g, step, at) || is_member(ctx, at) ||
+  if (!is_of_kind(ctx->f->g, ctx->c, step, at) || is_member(ctx, at) ||
       !has_operands(ctx, at, step->operands) || !is_free(ctx, at))
     return false;
   if (ctx->n == 0)
@@ -259,7 +260,7 @@ static bool try_users(match *ctx, uint8_t step, uint8_t times) {
   bool alone = ctx->c->steps[source].outside == 0 && !ctx->c->shared[source];
   if (n > MOST_USERS || (alone && n + others != 1)) {
     for (uint32_t i = 0; i < n && n <= MOST_USERS; i++)
-      if (is_of_kind(ctx->f->g, s, users[i])) {
+      if (is_of_kind(ctx->f->g, ctx->c, s, users[i])) {
         note_users(ctx, ctx->at[from - 1], n == 1);
         break;
       }
@@ -298,7 +299,7 @@ static bool leads_on(const match *ctx, uint8_t step, uint32_t at) {
   uint8_t k = ctx->c->steps[step].most > 1 ? step : step + 1;
   for (bool more = true; more && k < ctx->c->n_steps; k++) {
     for (uint32_t i = 0; i < n && n <= MOST_USERS; i++)
-      if (is_of_kind(ctx->f->g, &ctx->c->steps[k], users[i]))
+      if (is_of_kind(ctx->f->g, ctx->c, &ctx->c->steps[k], users[i]))
         return true;
     more = k == step || ctx->c->steps[k].least == 0;
   }
@@ -334,6 +335,6 @@ void tl_ub_run_chain(tl_ub_fuser *f, const tl_ub_chain *c, uint32_t row) {
   for (uint8_t step = 0; step < c->n_heads; step++)
     for (uint32_t at = 1; at <= f->g->n && !f->stopped && !f->g->no_memory; at++)
       if (f->g->at[at].leader == at && f->g->at[at].size == 1 &&
-          is_of_kind(f->g, &c->steps[step], at))
+          is_of_kind(f->g, c, &c->steps[step], at))
         try_head(f, c, row, at, step);
 }

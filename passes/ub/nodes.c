@@ -10,24 +10,26 @@
 /* A class of ops, and the core that computes it. */
 typedef struct class_row {
   const char *name;
+  uint8_t length; /* of the name, bytes */
   uint8_t core;
 } class_row;
 
 static const class_row classes[TL_UB_N_CLASSES] = {
-#define CLASS(id, name, core) [TL_UB_##id] = {name, TL_UB_CORE_##core},
+#define CLASS(id, name, core) [TL_UB_##id] = {name, sizeof(name) - 1, TL_UB_CORE_##core},
 #include "passes/ub/classes.tbl"
 };
 
 /* The class of an op type. own: also without a row in the chip's table. */
 typedef struct op_row {
   const char *type;
+  uint8_t length; /* of the type, bytes */
   uint8_t class;
   bool own;
 } op_row;
 
 static const op_row ops[] = {
-#define OP(type, id) {type, TL_UB_##id, false},
-#define OWN(type, id) {type, TL_UB_##id, true},
+#define OP(type, id) {type, sizeof(type) - 1, TL_UB_##id, false},
+#define OWN(type, id) {type, sizeof(type) - 1, TL_UB_##id, true},
 #include "passes/ub/classes.tbl"
 };
 
@@ -35,7 +37,7 @@ const char *tl_ub_class_name(tl_ub_class class) { return classes[class].name; }
 
 tl_ub_class tl_ub_class_find(tl_sv name) {
   for (uint32_t i = 0; i < TL_UB_N_CLASSES; i++)
-    if (classes[i].name && tl_sv_is(name, classes[i].name))
+    if (classes[i].length == name.n && name.n && memcmp(classes[i].name, name.p, name.n) == 0)
       return (tl_ub_class)i;
   return TL_UB_NONE;
 }
@@ -43,7 +45,7 @@ tl_ub_class tl_ub_class_find(tl_sv name) {
 /* Linear search: it runs once per op of the module. */
 static const op_row *find_op(tl_sv type) {
   for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-    if (tl_sv_is(type, ops[i].type))
+    if (ops[i].length == type.n && memcmp(ops[i].type, type.p, type.n) == 0)
       return &ops[i];
   return NULL;
 }

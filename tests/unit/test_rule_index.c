@@ -82,7 +82,60 @@ static void many_alternatives_decide(void) {
   CU_ASSERT_STRING_EQUAL(v.names, "a b c e ");
 }
 
+/* Written attributes decide, also where the node leaves them to the default of its op: Softmax has
+ * axis -1. What a pattern captures does not. */
+static void attributes_decide(void) {
+  static const char nodes[] = "graph @g(%x: f32[2,3]) -> (%a, %b, %c, %d, %e) {\n"
+                              "  %a = Softmax(%x)\n  %b = Softmax(%x) {axis=0}\n"
+                              "  %p = Transpose(%x) {perm=[1,0]}\n"
+                              "  %q = Transpose(%x) {perm=[0,1]}\n"
+                              "  %c = Relu(%p)\n  %d = Relu(%q)\n  %e = Relu(%x)\n}\n";
+  static const char by_default[] = "rules 1\nrule R : cleanup {\n  match { %y = Softmax(%x) "
+                                   "{axis=-1} }\n  replace { %y = Exp(%x) }\n}\n";
+  static const char above[] = "rules 1\nrule R : cleanup {\n  match { %p = Transpose(%x) "
+                              "{perm=[1,0]}\n %y = Relu(%p) }\n  replace { %y = Exp(%x) }\n}\n";
+  static const char captured[] = "rules 1\nrule R : cleanup {\n  match { %y = Softmax(%x) "
+                                 "{axis=$_a} }\n  replace { %y = Exp(%x) }\n}\n";
+  CU_ASSERT_STRING_EQUAL(visit(by_default, nodes, false).names, "a ");
+  CU_ASSERT_STRING_EQUAL(visit(above, nodes, false).names, "c ");
+  CU_ASSERT_STRING_EQUAL(visit(captured, nodes, false).names, "a b ");
+  CU_ASSERT_STRING_EQUAL(visit(above, nodes, true).names, "c d e ");
+}
+
+/* Operands of Add may come in either order, those of Sub may not, and two steps above as well. */
+static void orders_decide(void) {
+  static const char nodes[] = "graph @g(%x: f32[2]) -> (%a, %b, %c, %d) {\n"
+                              "  %r = Relu(%x)\n  %m = Mul(%x, %r)\n"
+                              "  %a = Add(%x, %r)\n  %b = Sub(%x, %r)\n"
+                              "  %c = Sub(%m, %x)\n  %d = Sub(%r, %x)\n}\n";
+  static const char add[] = "rules 1\nrule R : cleanup {\n  match { %r = Relu(%x)\n"
+                            " %y = Add(%r, %v) }\n  replace { %y = Add(%x, %v) }\n}\n";
+  static const char sub[] = "rules 1\nrule R : cleanup {\n  match { %r = Relu(%x)\n"
+                            " %y = Sub(%r, %v) }\n  replace { %y = Sub(%x, %v) }\n}\n";
+  static const char far[] = "rules 1\nrule R : cleanup {\n  match { %r = Relu(%_x)\n"
+                            " %m = Mul(%r, %u)\n %y = Sub(%m, %v) }\n"
+                            "  replace { %y = Sub(%u, %v) }\n}\n";
+  CU_ASSERT_STRING_EQUAL(visit(add, nodes, false).names, "a ");
+  CU_ASSERT_STRING_EQUAL(visit(sub, nodes, false).names, "d ");
+  CU_ASSERT_STRING_EQUAL(visit(far, nodes, false).names, "c ");
+}
+
+/* A number decides within its tolerance; a constant of another number is not visited. */
+static void numbers_decide(void) {
+  static const char nodes[] = "graph @g(%x: f32[2]) -> (%a, %b, %c, %d) {\n"
+                              "  const %two: f32[] = [2]\n  const %near: f32[] = [2.00001]\n"
+                              "  const %three: f32[] = [3]\n"
+                              "  %a = Mul(%x, %two)\n  %b = Mul(%near, %x)\n"
+                              "  %c = Mul(%x, %three)\n  %d = Mul(%x, %x)\n}\n";
+  static const char rule[] = "rules 1\nrule R : cleanup {\n  match { %y = Mul(%x, const ~2.0) }\n"
+                             "  replace { %y = Add(%x, %x) }\n}\n";
+  CU_ASSERT_STRING_EQUAL(visit(rule, nodes, false).names, "a b ");
+}
+
 static const unit_test tests[] = {
+    {"attributes decide", attributes_decide},
+    {"orders decide", orders_decide},
+    {"numbers decide", numbers_decide},
     {"what may be missing decides", what_may_be_missing_decides},
     {"what comes from outside does not", what_comes_from_outside_does_not},
     {"many alternatives decide", many_alternatives_decide},

@@ -7,7 +7,7 @@
 
 static void rows_are_chains_of_known_passes(void) {
   for (uint32_t i = 0; i < tl_ub_n_chains(); i++) {
-    tl_ub_chain c;
+    tl_ub_chain c = {0};
     CU_ASSERT_TRUE_FATAL(tl_ub_chain_get(i, &c));
     uint32_t least = 0, most = 0;
     for (uint8_t k = 0; k < c.n_steps; k++) {
@@ -26,12 +26,13 @@ static void rows_are_chains_of_known_passes(void) {
 /* Types of a step that no op information knows would never fit. */
 static void named_types_are_known(void) {
   for (uint32_t i = 0; i < tl_ub_n_chains(); i++) {
-    tl_ub_chain c;
+    tl_ub_chain c = {0};
     CU_ASSERT_TRUE_FATAL(tl_ub_chain_get(i, &c));
     for (uint8_t k = 0; k < c.n_steps; k++)
       for (uint8_t t = 0; t < c.steps[k].n_types; t++)
         CU_ASSERT_PTR_NOT_NULL(
-            tl_op_info_find(tl_op_info_builtin(TL_SOC_A2), c.steps[k].types[t]).row);
+            tl_op_info_find(tl_op_info_builtin(TL_SOC_A2), tl_ub_chain_type(&c, &c.steps[k], t))
+                .row);
   }
 }
 

@@ -42,7 +42,7 @@ static void visit(void *user, tl_node_id n, tl_rule *rule) {
 }
 
 /* Applies the first rule that fits somewhere. False: none does. */
-static bool step(way *w, const tl_rule_index *index) {
+static bool step(way *w, tl_rule_index *index) {
   tl_trial t;
   w->best = NULL;
   TL_FOR_NODES(w->m, tl_module_main(w->m), n)
@@ -82,7 +82,7 @@ static bool took_part(const way *w, const tl_findings *f, uint32_t from) {
   return false;
 }
 
-static void walk(way *w, const tl_rule_index *index, tl_findings *f) {
+static void walk(way *w, tl_rule_index *index, tl_findings *f) {
   while (w->n < MOST_STEPS && step(w, index)) {
     w->rules[w->n++] = w->best;
     w->hashes[w->n] = tl_graph_hash(w->m, tl_module_main(w->m)->id);

@@ -48,7 +48,7 @@ static void visit(void *user, tl_node_id n, tl_rule *rule) {
 }
 
 /* A rule that fits several nodes of a graph counts once there. */
-static tl_status look(looking *l, const tl_rule_index *index) {
+static tl_status look(looking *l, tl_rule_index *index) {
   l->n = 0;
   TL_FOR_NODES(l->p->m, tl_module_main(l->p->m), n)
     tl_rule_index_visit(index, l->p->m, n, visit, l);

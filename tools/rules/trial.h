@@ -11,7 +11,7 @@
 /* What trials need; everything is borrowed. */
 typedef struct tl_bench {
   tl_cli *cli;
-  const tl_ruleset *set;
+  tl_ruleset *set;
   tl_diag *quiet;   /* sink of the copies ... */
   const char *said; /* ... and the last error that it got */
   tl_host_heap *heap;
