@@ -151,7 +151,7 @@ class Hunter:
 
     def __init__(self, tests, plan, most, sanitized):
         self.tests, self.plan, self.most, self.sanitized = tests, plan, most, sanitized
-        self.hot = collections.defaultdict(list)  # cases that killed mutants of a file
+        self.hot = collections.defaultdict(list)  # cases and commands that killed mutants of a file
 
     def killer(self, path, number):
         """Name of the test that fails, or None."""
@@ -159,7 +159,8 @@ class Hunter:
         hot = [case for case in reversed(self.hot[path]) if case in golden]
         order = list(dict.fromkeys(hot + list(golden)))[:self.most]
         return (self.by_golden(path, number, order[:FIRST]) or self.by_unit(number, units) or
-                self.by_golden(path, number, order[FIRST:]) or self.by_command(number, commands))
+                self.by_golden(path, number, order[FIRST:]) or
+                self.by_command(path, number, commands))
 
     def by_golden(self, path, number, cases):
         """Cases run in groups; what the server found, the test itself confirms."""
@@ -191,10 +192,12 @@ class Hunter:
         case = self.tests.servers[1].ask(number, units) if units else -1
         return None if case < 0 else 'unit ' + self.tests.units[case]
 
-    def by_command(self, number, commands):
-        for name in commands:
+    def by_command(self, path, number, commands):
+        hot = [name for name in reversed(self.hot[path]) if name in commands]
+        for name in dict.fromkeys(hot + commands):
             p = self.tests.command(name, number)
             if p is None or p.returncode:
+                self.hot[path].append(name)
                 return name
         return None
 
@@ -208,10 +211,24 @@ def hash_of_file(path):
         return hash_of(f.read())
 
 
-def planned(tests, work_limit, path):
-    """{mutant: tests that reach it}: golden cases that reach little come first, then what costs
-    little; commands as long as they cost less than the limit. path: where to keep what is found,
-    for programs that are linked anew from the same objects."""
+def plan_commands(seen, numbers, work_limit, plan):
+    """Adds commands to the plan of the mutants of one file: those first that reach many of them for
+    their seconds, since they are about that file."""
+    worth = {name: len(numbers.intersection(reach)) / (seconds + 0.05)
+             for name, (reach, seconds) in seen.items()}
+    spent = collections.Counter()
+    for name in sorted(seen, key=lambda name: (-worth[name], name)):
+        reach, seconds = seen[name]
+        for number in numbers.intersection(reach):
+            if spent[number] + seconds <= work_limit:
+                spent[number] += seconds
+                plan[number][2].append(name)
+
+
+def planned(tests, work_limit, path, files):
+    """{mutant: tests that reach it}: golden cases that reach little come first; commands as long as
+    they cost less than the limit. path: where to keep what is found, for programs that are linked
+    anew from the same objects. files: {file: numbers of its mutants}."""
     known = programs.read_json(path)
     golden, units = tests.reached(known)
     plan = collections.defaultdict(lambda: ([], [], []))
@@ -219,16 +236,13 @@ def planned(tests, work_limit, path):
         for case in sorted(range(len(found)), key=lambda i, f=found: (len(f[i]), i)):
             for number in found[case]:
                 plan[number][k].append(case)
-    spent = collections.Counter()
     seen = {name: tests.command_reach(name, known) for name in tests.commands}
     with open(path, 'w', encoding='utf-8') as f:
         json.dump(known, f)
     for name, (reach, seconds) in sorted(seen.items(), key=lambda item: item[1][1]):
         print(f'  {seconds:6.2f} s, reaches {len(reach)}: {name}')
-        for number in reach:
-            if spent[number] + seconds <= work_limit:
-                spent[number] += seconds
-                plan[number][2].append(name)
+    for numbers in files.values():
+        plan_commands(seen, numbers, work_limit, plan)
     return plan
 
 
@@ -352,7 +366,10 @@ def resume(log, mutants):
 def run_all(args, builder, sources, mutants):
     """The release build first; golden cases and units once more, sanitized, on what survives."""
     paths = builder.link()
-    plan = planned(Tests(paths, args.work), args.limit, builder.named('reach.json'))
+    files = collections.defaultdict(set)
+    for m in mutants:
+        files[m.path].add(m.number)
+    plan = planned(Tests(paths, args.work), args.limit, builder.named('reach.json'), files)
     plan = {m.number: plan.get(m.number, ([], [], [])) for m in mutants}
     log = builder.named('log')
     if args.resume:

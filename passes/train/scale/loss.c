@@ -37,7 +37,7 @@ static tl_value_id only_step(const tl_module *m, tl_value_id v) {
   const tl_linear *row = n ? tl_linear_find(tl_node_get(m, n)->op) : NULL;
   if (!row || tl_node_get(m, n)->graph != tl_module_main(m)->id ||
       (row->how != TL_LINEAR_MAP && row->how != TL_LINEAR_PRODUCT &&
-       row->how != TL_LINEAR_QUOTIENT) ||
+       row->how != TL_LINEAR_FACTORS && row->how != TL_LINEAR_QUOTIENT) ||
       tl_operand(m, n, 0) != v || tl_node_get(m, n)->n_results != 1)
     return TL_NO_VALUE;
   for (uint32_t i = 1; i < tl_node_get(m, n)->n_operands; i++)

@@ -54,17 +54,18 @@ static tl_power inverse(tl_power a) {
                                  : a;
 }
 
-/* Power of a product of the first two operands; a third one, a bias, is added. */
+/* Power of a product of the first `count` operands. */
 static tl_power product_of_all(const tl_powers *s, tl_node_id n, uint32_t count) {
-  if (count > 3)
-    return TL_POWER_OTHER;
-  tl_power p = power_of(s, tl_operand(s->m, n, 0));
-  for (uint32_t i = 1; i < count && i < 2; i++)
+  tl_power p = TL_POWER_NONE;
+  for (uint32_t i = 0; i < count; i++)
     p = product(p, power_of(s, tl_operand(s->m, n, i)));
-  for (uint32_t i = 2; i < count; i++)
-    if (tl_operand(s->m, n, i))
-      p = joined(p, power_of(s, tl_operand(s->m, n, i)));
   return p;
+}
+
+/* Power of a product of the first two operands; a third one, a bias, is added. */
+static tl_power product_and_bias(const tl_powers *s, tl_node_id n, uint32_t count) {
+  tl_power p = product_of_all(s, n, 2);
+  return count > 2 && tl_operand(s->m, n, 2) ? joined(p, power_of(s, tl_operand(s->m, n, 2))) : p;
 }
 
 /* Returns true if no operand in [from, to) carries the factor. */
@@ -74,6 +75,14 @@ static bool plain(const tl_powers *s, tl_node_id n, uint32_t from, uint32_t to) 
     if (p != TL_POWER_NONE && p != TL_POWER_ANY)
       return false;
   }
+  return true;
+}
+
+/* Returns true if all operands carry a power of the factor. */
+static bool is_known(const tl_powers *s, tl_node_id n, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (power_of(s, tl_operand(s->m, n, i)) == TL_POWER_OTHER)
+      return false;
   return true;
 }
 
@@ -151,9 +160,9 @@ tl_power tl_power_of_node(tl_powers *s, tl_node_id n) {
   case TL_LINEAR_QUOTIENT: return product(p, inverse(power_of(s, tl_operand(s->m, n, 1))));
   case TL_LINEAR_INVERSE: return inverse(p);
   case TL_LINEAR_COMPARE: return alike(s, n, 0) == TL_POWER_OTHER ? TL_POWER_OTHER : TL_POWER_NONE;
-  case TL_LINEAR_CONSTANT:
-    return p != TL_POWER_OTHER && plain(s, n, port + 1, count) ? TL_POWER_NONE : TL_POWER_OTHER;
-  default: return product_of_all(s, n, count);
+  case TL_LINEAR_CONSTANT: return is_known(s, n, count) ? TL_POWER_NONE : TL_POWER_OTHER;
+  case TL_LINEAR_FACTORS: return product_of_all(s, n, count);
+  default: return product_and_bias(s, n, count);
   }
 }
 
