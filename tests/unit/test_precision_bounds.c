@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --precision-policy=range, in figures: bounds of results hold and are close, sizes grow as the
+ * numbers do. A bound that is too low lets f16 overflow without a word; one that is too high keeps
+ * nodes in f32 for nothing. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ir/text/parse.h"
+#include "passes/edit/values.h"
+#include "passes/precision/growth.h"
+#include "passes/precision/intervals.h"
+#include "passes/precision/ranges.h"
+#include "tests/unit/unit.h"
+
+#define UNKNOWN (-INFINITY), INFINITY
+
+/* ---- intervals of one op --------------------------------------------------------------------- */
+
+/* What lies in [low, high] by arithmetic lies in the bound, which is at most half a percent of the
+ * greatest magnitude wider. */
+static bool is_close(const tl_interval *y, double low, double high) {
+  double room = isfinite(low) && isfinite(high) ? 5e-3 * fmax(fabs(low), fabs(high)) : 0;
+  return y->low <= low && y->high >= high && y->low >= low - room && y->high <= high + room;
+}
+
+static void expect(const char *what, const tl_interval *y, double low, double high) {
+  bool close = is_close(y, low, high);
+  if (!close)
+    printf("\n  %s: [%.9g, %.9g], not [%.9g, %.9g]", what, y->low, y->high, low, high);
+  CU_ASSERT_TRUE(close);
+}
+
+static void ops_have_close_bounds(void) {
+  static const struct {
+    const char *what;
+    tl_range_kind kind;
+    double least;
+    tl_interval in[3];
+    uint32_t n;
+    double elements;
+    double low, high;
+  } rows[] = {
+      {"union", TL_RANGE_UNION, 0, {{-3, 1, 0}, {0, 9, 0}}, 2, 0, -3, 9},
+      {"divide", TL_RANGE_DIV, 0, {{1, 2, 0}, {4, 8, 0}}, 2, 0, 0.125, 0.5},
+      {"divide by negative", TL_RANGE_DIV, 0, {{-1, 2, 0}, {-8, -4, 0}}, 2, 0, -0.5, 0.25},
+      {"divide up to 0", TL_RANGE_DIV, 0, {{1, 2, 0}, {-8, 0, 0}}, 2, 0, UNKNOWN},
+      {"subtract", TL_RANGE_SUB, 0, {{1, 2, 0}, {4, 8, 0}}, 2, 0, -7, -2},
+      {"multiply", TL_RANGE_MUL, 0, {{-1, 2, 0}, {-4, 3, 0}}, 2, 0, -8, 6},
+      {"one operand of two", TL_RANGE_DIV, 0, {{1, 2, 0}}, 1, 0, UNKNOWN},
+      {"one factor of two", TL_RANGE_MATMUL, 0, {{1, 2, 0}}, 1, 4, UNKNOWN},
+      {"magnitudes", TL_RANGE_ABS, 0, {{-5, -2, 0}}, 1, 0, 2, 5},
+      {"square", TL_RANGE_SQUARE, 0, {{-5, 2, 0}}, 1, 0, 0, 25},
+      {"cube", TL_RANGE_POW, 0, {{-2, 3, 0}, {3, 3, 0}}, 2, 0, -8, 27},
+      {"root of a sign", TL_RANGE_POW, 0, {{-2, 3, 0}, {0.5, 0.5, 0}}, 2, 0, UNKNOWN},
+      {"power not known", TL_RANGE_POW, 0, {{1, 3, 0}, {1, 2, 0}}, 2, 0, UNKNOWN},
+      {"reciprocal power", TL_RANGE_POW, 0, {{1, 3, 0}, {-1, -1, 0}}, 2, 0, UNKNOWN},
+      {"sum", TL_RANGE_SUM, 0, {{-1, 2, 0}}, 1, 10, -10, 20},
+      {"sum of positive", TL_RANGE_SUM, 0, {{1, 2, 0}}, 1, 10, 10, 20},
+      {"running sum", TL_RANGE_CUMSUM, 0, {{1, 2, 0}}, 1, 10, 1, 20},
+      {"sum of squares", TL_RANGE_SQUARES, 0, {{-3, 2, 0}}, 1, 4, 0, 36},
+      {"norm", TL_RANGE_L2, 0, {{-3, 2, 0}}, 1, 4, 0, 6},
+      {"log of a sum", TL_RANGE_LOGSUM, 0, {{-100, 200, 0}}, 1, 1, -100, 200},
+      {"product below 1", TL_RANGE_PROD, 0, {{-1, 1, 0}}, 1, 10, -1, 1},
+      {"product", TL_RANGE_PROD, 0, {{-2, 1, 0}}, 1, 3, -8, 8},
+      {"normalised", TL_RANGE_NORM, 0, {{UNKNOWN, 0}}, 1, 4, -2, 2},
+      {"scaled and shifted",
+       TL_RANGE_NORM,
+       0,
+       {{UNKNOWN, 0}, {-3, 1, 0}, {0, 5, 0}},
+       3,
+       4,
+       -11,
+       11},
+      {"sums of how many", TL_RANGE_SUM, 0, {{1, 1, 0}}, 1, 0, UNKNOWN},
+      {"squares of how many", TL_RANGE_SQUARES, 0, {{1, 1, 0}}, 1, 0, UNKNOWN},
+      {"norm of how many", TL_RANGE_L2, 0, {{1, 1, 0}}, 1, 0, UNKNOWN},
+      {"product of how many", TL_RANGE_PROD, 0, {{1, 1, 0}}, 1, 0, UNKNOWN},
+      {"normalised by how many", TL_RANGE_NORM, 0, {{1, 1, 0}}, 1, 0, UNKNOWN},
+      {"products of how many", TL_RANGE_MATMUL, 0, {{1, 1, 0}, {1, 1, 0}}, 2, 0, UNKNOWN},
+      {"sum of products", TL_RANGE_MATMUL, 0, {{-2, 1, 0}, {-1, 3, 0}}, 2, 4, -24, 24},
+      {"with a bias", TL_RANGE_GEMM, 0, {{-2, 1, 0}, {-1, 3, 0}, {-5, 1, 0}}, 3, 4, -29, 29},
+      {"gate", TL_RANGE_GATE, -0.2, {{-9, 3, 0}}, 1, 0, -0.2, 3},
+      {"gated", TL_RANGE_GATED, -0.2, {{-9, 3, 0}}, 1, 0, -27, 9},
+      {"rotate", TL_RANGE_ROTATE, 0, {{-3, 2, 0}, {-1, 1, 0}, {0, 2, 0}}, 3, 0, -9, 9},
+      {"multiply and add", TL_RANGE_MULADD, 0, {{1, 2, 0}, {3, 4, 0}, {10, 20, 0}}, 3, 0, 13, 28},
+      {"times the last", TL_RANGE_MULADD, 1, {{1, 2, 0}, {10, 20, 0}, {3, 4, 0}}, 3, 0, 13, 28},
+      {"pad", TL_RANGE_PADDED, 0, {{1, 2, 0}}, 1, 0, 0, 2},
+      {"clip", TL_RANGE_CLIP, 0, {{-9, 9, 0}, {-1, -1, 0}, {2, 2, 0}}, 3, 0, -1, 2},
+      {"beyond f32", TL_RANGE_MUL, 0, {{1e30, 1e30, 0}, {1e30, 1e30, 0}}, 2, 0, 1e60, INFINITY},
+      {"what may be flushed", TL_RANGE_MUL, 0, {{1e-30, 1, 0}, {1e-30, 1, 0}}, 2, 0, 0, 1},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    tl_interval y =
+        tl_interval_apply(rows[i].kind, rows[i].least, rows[i].in, rows[i].n, rows[i].elements);
+    if (isfinite(rows[i].low) && isinf(rows[i].high))
+      CU_ASSERT_TRUE(y.low <= rows[i].low && isinf(y.high))
+    else
+      expect(rows[i].what, &y, rows[i].low, rows[i].high);
+  }
+}
+
+/* ---- bounds of a graph ----------------------------------------------------------------------- */
+
+/* x has numbers from -1 to 2, as measured, and u anything. */
+static const char head[] =
+    "graph @g(%x: f32[1,2], %c: f32[1,2,4,4], %n: f32[1,2,1,1],"
+    " %u: f32[1,2], %col: f32[3,1], %v: f32[3]) -> (%y) {\n"
+    "  const %tiny: f32[] = 1e-9\n"
+    "  const %inf: f32[2] = [1.0, inf]\n"
+    "  const %less: f32[2] = [-inf, 3.0]\n"
+    "  const %most: f32[] = 65504.0\n"
+    "  const %more: f32[] = 65536.0\n"
+    "  const %w: f32[2,3] = [1.0, 2.0, -3.0, 4.0, 5.0, -6.0]\n"
+    "  const %wt: f32[3,2] = [1.0, 2.0, -3.0, 4.0, 5.0, -6.0]\n"
+    "  const %w1: f32[3] = [1.0, -2.0, 4.0]\n"
+    "  const %k: f32[2,2,1,2] = [1.0, 2.0, -3.0, 4.0, -1.0, -2.0, -3.0, 1.0]\n"
+    "  const %two: f32[2] = [1.0, 2.0]\n"
+    "  const %shift: f32[2] = [0.0, 1.0]\n"
+    "  const %mean: f32[2] = [0.0, 0.5]\n"
+    "  const %var: f32[2] = [1.0, 0.25]\n"
+    "  const %eight: f32[2] = [8.0, -3.0]\n";
+
+typedef struct analysis {
+  tl_module *m;
+  tl_arena arena;
+  tl_range_findings found;
+} analysis;
+
+static void analyse(analysis *a, const char *lines, double least) {
+  static const char *const names[] = {"x", "c", "n", "col", "v"};
+  tl_measured_range measured[5];
+  char text[8192];
+  tl_diag d = {0};
+  for (size_t i = 0; i < 5; i++)
+    measured[i] = (tl_measured_range){tl_sv_from(names[i]), least, 2};
+  const tl_precision_config c = {
+      .mode = TL_PRECISION_MIX_FP16,
+      .ranges = {.on = true, .max_depth = 1 << 20, .measured = measured, .n_measured = 5}};
+  *a = (analysis){0};
+  tl_arena_init(&a->arena, 0);
+  snprintf(text, sizeof text, "%s  %s\n}\n", head, lines);
+  tl_status status = tl_module_parse(&d, "bounds", tl_sv_from(text), &a->m);
+  if (status != TL_OK)
+    printf("\n  %s", lines);
+  CU_ASSERT_EQUAL_FATAL(status, TL_OK);
+  CU_ASSERT_EQUAL_FATAL(tl_precision_ranges_find(a->m, &c, &a->arena, &a->found), TL_OK);
+}
+
+static void finish(analysis *a) {
+  tl_module_destroy(a->m);
+  tl_arena_release(&a->arena);
+}
+
+static tl_value_id value_of(const analysis *a, const char *name) {
+  return tl_graph_find_value(a->m, tl_module_main(a->m), tl_sv_from(name));
+}
+
+static const tl_interval *bound_of(const analysis *a, const char *name) {
+  return &a->found.values[value_of(a, name)];
+}
+
+static const char *why_of(const analysis *a, const char *name) {
+  const char *why = a->found.why[tl_value_producer(a->m, value_of(a, name))];
+  return why ? why : "";
+}
+
+/* Weights that are known bound a sum by what the weights of one output add up to, positive and
+ * negative ones apart. */
+static void graphs_have_close_bounds(void) {
+  static const struct {
+    const char *lines;
+    double low, high;
+  } rows[] = {
+      /* columns (1, 4), (2, 5), (-3, -6) */
+      {"%y = MatMul(%x, %w) : f32[1,3]", -18, 14},
+      /* rows (1, 2, -3) and (4, 5, -6) */
+      {"%y = MatMul(%w, %col) : f32[2,1]", -21, 24},
+      {"%y = MatMul(%v, %w1) : f32[]", -9, 12},
+      {"%y = MatMul(%w1, %v) : f32[]", -9, 12},
+      {"%y = Gemm(%x, %w) : f32[1,3]", -18, 14},
+      /* rows (1, 2), (-3, 4), (5, -6) */
+      {"%y = Gemm(%x, %wt) {transB=1} : f32[1,3]", -17, 16},
+      /* columns (1, -3, 5), (2, 4, -6) */
+      {"%y = Gemm(%wt, %col) {transA=1} : f32[2,1]", -18, 18},
+      {"%y = Gemm(%x, %w) {alpha=-2.0} : f32[1,3]", -28, 36},
+      {"%y = Gemm(%x, %w, %eight) {alpha=0.5, beta=2.0} : f32[1,3]", -15, 23},
+      /* channels: 1 + 2 + 4 and -3; 1 and -1 - 2 - 3 */
+      {"%y = Conv(%c, %k) : f32[1,2,4,3]", -13, 17},
+      /* from both channels: 1 + 2 and -1 - 2; 4 + 1 and -3 - 3 */
+      {"%y = ConvTranspose(%c, %k) : f32[1,2,4,5]", -17, 16},
+      /* the groups apart: 1 + 2; 4 and -3; -1 - 2; 1 and -3 */
+      {"%y = ConvTranspose(%c, %k) {group=2} : f32[1,4,4,5]", -10, 11},
+      /* x, and 4 x - 1 */
+      {"%y = BatchNormalization(%n, %two, %shift, %mean, %var) {epsilon=0.0} : f32[1,2,1,1]", -5,
+       7},
+      {"%y = BatchNormalization(%n, %two, %shift, %mean, %shift) {epsilon=0.0} : f32[1,2,1,1]",
+       UNKNOWN},
+      {"%y = Identity(%inf) : f32[2]", 1, INFINITY},
+      {"%y = Identity(%less) : f32[2]", -INFINITY, 3},
+      {"%y = Identity(%u) : f32[1,2]", UNKNOWN},
+      {"%y = Relu(%u) : f32[1,2]", 0, INFINITY},
+      {"%y = Concat(%x, %eight, %x) {axis=0} : f32[1,2]", -3, 8},
+      {"%g = ReduceMax(%u) : f32[1,1]\n  %y = Sub(%u, %g) : f32[1,2]", -INFINITY, 0},
+      {"%s = Sigmoid(%u) : f32[1,2]\n  %y = Sub(%s, %x) : f32[1,2]", -2, 2},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    analysis a;
+    analyse(&a, rows[i].lines, -1);
+    expect(rows[i].lines, bound_of(&a, "y"), rows[i].low, rows[i].high);
+    finish(&a);
+  }
+}
+
+/* A number that is cast to f16 may be rounded away from 0: -1.0005 becomes -1.0009765625. */
+static void rounding_stays_inside(void) {
+  analysis a;
+  analyse(&a, "%h = Cast(%x) {to=10} : f16[1,2]\n  %y = Cast(%h) {to=1} : f32[1,2]", -1.0005);
+  CU_ASSERT_TRUE(bound_of(&a, "h")->low <= -1.0009765625);
+  CU_ASSERT_TRUE(bound_of(&a, "h")->low >= -1.003);
+  CU_ASSERT_TRUE(bound_of(&a, "y")->low <= -1.0009765625);
+  finish(&a);
+}
+
+/* What would become 0 is followed to the op that needs it, and f16 holds 65504. */
+static void constants_speak(void) {
+  static const struct {
+    const char *lines;
+    const char *node;
+    const char *why;
+  } rows[] = {
+      {"%e = Add(%x, %tiny) : f32[1,2]\n  %r = Reshape(%e, %u) : f32[1,2]\n"
+       "  %y = Div(%x, %r) : f32[1,2]",
+       "e", "the constant `tiny` would become 0, and a later op needs it"},
+      {"%e = Add(%x, %tiny) : f32[1,2]\n  %r = Reshape(%e, %u) : f32[1,2]\n"
+       "  %y = Div(%x, %r) : f32[1,2]",
+       "y", "`r` carries an epsilon that would become 0"},
+      {"%y = Div(%x, %tiny) : f32[1,2]", "y",
+       "the constant `tiny` would become 0, and the op needs it"},
+      {"%y = Mul(%x, %tiny) : f32[1,2]", "y", ""},
+      {"%y = Min(%x, %most) : f32[1,2]", "y", ""},
+      {"%y = Min(%x, %more) : f32[1,2]", "y", "the constant `more` holds 65536, beyond 65504"},
+      {"%y = Min(%x, %inf) : f32[1,2]", "y",
+       "the constant `inf` holds numbers that are not finite"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    analysis a;
+    analyse(&a, rows[i].lines, -1);
+    const char *why = why_of(&a, rows[i].node);
+    if (strcmp(why, rows[i].why) != 0)
+      printf("\n  %s\n  %s: '%s'", rows[i].lines, rows[i].node, why);
+    CU_ASSERT_STRING_EQUAL(why, rows[i].why);
+    finish(&a);
+  }
+}
+
+/* ---- growth ---------------------------------------------------------------------------------- */
+
+enum { BIG = TL_GROWTH_BIG, TINY = TL_GROWTH_TINY, INVERSE = TL_GROWTH_INVERSE };
+
+static tl_grown computed(double size, unsigned flags) {
+  return (tl_grown){{(float)size, (uint8_t)flags}, {UNKNOWN, 0}, false};
+}
+
+static tl_grown constant(double low, double high) {
+  tl_interval x = {low, high, 0};
+  return (tl_grown){tl_growth_of_constant(&x), x, true};
+}
+
+static void expect_growth(tl_growth_case c, const tl_grown *in, uint32_t n, double size,
+                          unsigned flags) {
+  c.in = in;
+  c.n = n;
+  tl_growth y = tl_growth_apply(&c);
+  if (fabs((double)y.size - size) > 1e-3 || y.flags != flags)
+    printf("\n  kind %d of %u: size %g, flags %u, not %g, %u", (int)c.kind, n, (double)y.size,
+           y.flags, size, flags);
+  CU_ASSERT_DOUBLE_EQUAL((double)y.size, size, 1e-3);
+  CU_ASSERT_EQUAL(y.flags, flags);
+}
+
+/* Sizes are powers of two: products add them, roots of sums of n add half of log2(n). */
+static void sums_grow_with_their_number(void) {
+  const tl_grown one[] = {computed(3, 0)};
+  const tl_grown halves[] = {computed(3, 0), constant(0.5, 0.5)};
+  const tl_grown zeros[] = {computed(3, 0), constant(0, 0)};
+  expect_growth((tl_growth_case){.kind = TL_RANGE_SUM, .elements = 16}, one, 1, 7, 0);
+  expect_growth((tl_growth_case){.kind = TL_RANGE_SUM}, one, 1, 11, 0); /* 256 if unknown */
+  expect_growth((tl_growth_case){.kind = TL_RANGE_SUM, .elements = 1}, one, 1, 3, 0);
+  expect_growth((tl_growth_case){.kind = TL_RANGE_L2, .elements = 16}, one, 1, 5, 0);
+  expect_growth((tl_growth_case){.kind = TL_RANGE_SQUARES, .elements = 16}, one, 1, 10, TINY);
+  expect_growth((tl_growth_case){.kind = TL_RANGE_SQUARE}, one, 1, 6, TINY);
+  /* equal weights make a mean; weights of 0 do not */
+  expect_growth((tl_growth_case){.kind = TL_RANGE_MATMUL, .product = true, .elements = 16}, halves,
+                2, 6, 0);
+  expect_growth((tl_growth_case){.kind = TL_RANGE_MATMUL, .product = true, .elements = 16}, zeros,
+                2, 3, 0);
+}
+
+static void factors_cancel(void) {
+  const tl_grown big[] = {computed(20, BIG), constant(0.25, 0.25)};
+  const tl_grown inverse[] = {computed(20, BIG), computed(4, INVERSE)};
+  const tl_grown equal[] = {computed(20, BIG), computed(20, INVERSE)};
+  const tl_grown single[] = {computed(3, 0)};
+  expect_growth((tl_growth_case){.kind = TL_RANGE_MUL}, big, 2, 18, BIG);
+  expect_growth((tl_growth_case){.kind = TL_RANGE_MUL}, inverse, 2, 16, 0);
+  /* of two sizes that cancel an ordinary number is left */
+  expect_growth((tl_growth_case){.kind = TL_RANGE_MUL}, equal, 2, TL_GROWTH_PLAIN, 0);
+  /* a product of which one factor alone is known */
+  expect_growth((tl_growth_case){.kind = TL_RANGE_MUL}, single, 1, 3, 0);
+}
+
+/* A product and a sum at once grow like the two ops. */
+static void multiply_and_add(void) {
+  const tl_grown plain[] = {computed(20, BIG), constant(0.25, 0.25), computed(19, BIG)};
+  const tl_grown last[] = {computed(20, BIG), computed(19, BIG), constant(0.25, 0.25)};
+  expect_growth((tl_growth_case){.kind = TL_RANGE_MULADD}, plain, 3, 19, BIG);
+  expect_growth((tl_growth_case){.kind = TL_RANGE_MULADD, .least = 1}, last, 3, 19, BIG);
+  const tl_grown other[] = {computed(20, BIG), constant(4, 4), computed(19, BIG)};
+  const tl_grown other_last[] = {computed(20, BIG), computed(19, BIG), constant(4, 4)};
+  expect_growth((tl_growth_case){.kind = TL_RANGE_MULADD}, other, 3, 22, BIG);
+  expect_growth((tl_growth_case){.kind = TL_RANGE_MULADD, .least = 1}, other_last, 3, 22, BIG);
+}
+
+/* A bound within the lower dtype limits the size; its greatest number is within it. */
+static void bounds_limit_sizes(void) {
+  const tl_growth big = {20, BIG | TINY};
+  static const struct {
+    tl_interval y;
+    double size;
+    unsigned flags;
+  } rows[] = {
+      {{-4, 4, 0}, 2, TINY},          {{1, 4, 0}, 2, 0},
+      {{0, 65504, 0}, 15.9993, TINY}, {{0, 65505, 0}, 20, BIG | TINY},
+      {{UNKNOWN, 0}, 20, BIG | TINY}, {{-0.25, 0.5, 0}, 0, TINY},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    tl_growth g = tl_growth_within(big, &rows[i].y, 65504);
+    CU_ASSERT_DOUBLE_EQUAL((double)g.size, rows[i].size, 1e-3);
+    CU_ASSERT_EQUAL(g.flags, rows[i].flags);
+  }
+  /* numbers below 1 do not make others smaller */
+  CU_ASSERT_EQUAL(tl_growth_of_constant(&(tl_interval){-0.25, 0.5, 0}).size, 0);
+}
+
+static const unit_test tests[] = {{"ops have close bounds", ops_have_close_bounds},
+                                  {"graphs have close bounds", graphs_have_close_bounds},
+                                  {"rounding stays inside", rounding_stays_inside},
+                                  {"constants speak", constants_speak},
+                                  {"sums grow with their number", sums_grow_with_their_number},
+                                  {"factors cancel", factors_cancel},
+                                  {"multiply and add", multiply_and_add},
+                                  {"bounds limit sizes", bounds_limit_sizes},
+                                  {NULL, NULL}};
+
+const unit_suite unit_suite_precision_bounds = {"precision_bounds", tests};
