@@ -23,8 +23,7 @@ static double dims_from(const tl_type *t, int64_t axis) {
 /* Returns the number of elements that a reduction combines; 0 if unknown. Absent or empty axes mean
  * all, unless noop_with_empty_axes is set. */
 static double reduced_elements(const tl_module *m, tl_node_id n, const tl_type *x) {
-  const tl_node *node = tl_node_get(m, n);
-  tl_value_id v = node->n_operands > 1 ? tl_operand(m, n, 1) : TL_NO_VALUE;
+  tl_value_id v = tl_operand(m, n, 1);
   const tl_tensor *axes = v ? tl_value_constant(m, v) : NULL;
   uint64_t count = axes ? tl_tensor_elements(m, axes) : 0;
   if (tl_range_op_of(m, n)->low > 0) /* the table gives the first axis */
@@ -45,7 +44,7 @@ static double reduced_elements(const tl_module *m, tl_node_id n, const tl_type *
 
 double tl_range_combined(const tl_module *m, tl_node_id n) {
   const tl_range_op *row = tl_range_op_of(m, n);
-  tl_value_id v = tl_node_get(m, n)->n_operands ? tl_operand(m, n, 0) : TL_NO_VALUE;
+  tl_value_id v = tl_operand(m, n, 0);
   const tl_type *x = tl_type_get(m, v ? tl_value_type(m, v) : TL_NO_TYPE);
   if (x->kind != TL_KIND_TENSOR || x->rank < 0)
     return 0;

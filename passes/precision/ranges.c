@@ -436,7 +436,8 @@ static bool node_speaks(range_walk *w, tl_node_id n, double elements, tl_growth 
   const tl_range_op *row = tl_range_op_of(w->m, n);
   bool wide = is_f32(w, tl_node_get(w->m, n)->results);
   bool speaks = wide && result_speaks(w, n, grown, elements);
-  if (w->wants.want[n] && (!speaks || w->wants.want[n] == TL_WANT_ANGLE)) {
+  bool says_more = w->wants.want[n] == TL_WANT_ANGLE || w->wants.want[n] == TL_WANT_MASKS;
+  if (w->wants.want[n] && (!speaks || says_more)) {
     tl_buf_clear(&w->text);
     tl_range_wants_say(w->m, &w->wants, n, &w->text);
     return true;

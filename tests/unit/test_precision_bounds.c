@@ -119,6 +119,8 @@ static const char head[] =
     "  const %shift: f32[2] = [0.0, 1.0]\n"
     "  const %mean: f32[2] = [0.0, 0.5]\n"
     "  const %var: f32[2] = [1.0, 0.25]\n"
+    "  const %by: f32[] = 256.0\n  const %by_less: f32[] = 255.0\n"
+    "  const %mask: f32[2] = [-10000.0, 0.0]\n"
     "  const %eight: f32[2] = [8.0, -3.0]\n";
 
 typedef struct analysis {
@@ -196,6 +198,8 @@ static void graphs_have_close_bounds(void) {
        7},
       {"%y = BatchNormalization(%n, %two, %shift, %mean, %shift) {epsilon=0.0} : f32[1,2,1,1]",
        UNKNOWN},
+      /* each is at most the root of 2 times the scale */
+      {"%y = LayerNormalization(%u, %two) {epsilon=0.0} : f32[1,2]", -2.828427, 2.828427},
       {"%y = Identity(%inf) : f32[2]", 1, INFINITY},
       {"%y = Identity(%less) : f32[2]", -INFINITY, 3},
       {"%y = Identity(%u) : f32[1,2]", UNKNOWN},
@@ -222,13 +226,27 @@ static void rounding_stays_inside(void) {
   finish(&a);
 }
 
+typedef struct reason {
+  const char *lines;
+  const char *node; /* the result of the node that is asked about */
+  const char *why;
+} reason;
+
+static void check_reasons(const reason *rows, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    analysis a;
+    analyse(&a, rows[i].lines, -1);
+    const char *why = why_of(&a, rows[i].node);
+    if (strcmp(why, rows[i].why) != 0)
+      printf("\n  %s\n  %s: '%s'", rows[i].lines, rows[i].node, why);
+    CU_ASSERT_STRING_EQUAL(why, rows[i].why);
+    finish(&a);
+  }
+}
+
 /* What would become 0 is followed to the op that needs it, and f16 holds 65504. */
 static void constants_speak(void) {
-  static const struct {
-    const char *lines;
-    const char *node;
-    const char *why;
-  } rows[] = {
+  static const reason rows[] = {
       {"%e = Add(%x, %tiny) : f32[1,2]\n  %r = Reshape(%e, %u) : f32[1,2]\n"
        "  %y = Div(%x, %r) : f32[1,2]",
        "e", "the constant `tiny` would become 0, and a later op needs it"},
@@ -243,15 +261,36 @@ static void constants_speak(void) {
       {"%y = Min(%x, %inf) : f32[1,2]", "y",
        "the constant `inf` holds numbers that are not finite"},
   };
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    analysis a;
-    analyse(&a, rows[i].lines, -1);
-    const char *why = why_of(&a, rows[i].node);
-    if (strcmp(why, rows[i].why) != 0)
-      printf("\n  %s\n  %s: '%s'", rows[i].lines, rows[i].node, why);
-    CU_ASSERT_STRING_EQUAL(why, rows[i].why);
-    finish(&a);
-  }
+  check_reasons(rows, sizeof rows / sizeof *rows);
+}
+
+/* What later ops need of a value is followed back to it, with the op that needs it. */
+static void users_speak(void) {
+  static const reason rows[] = {
+      /* the farthest need counts: that of the divisor goes before that of the square */
+      {"%a = Add(%x, %u) : f32[1,2]\n  %y = Div(%u, %a) : f32[1,2]\n"
+       "  %s = Mul(%a, %a) : f32[1,2]",
+       "a", "`Div` divides by its result"},
+      {"%a = Add(%x, %u) : f32[1,2]\n  %s = Mul(%a, %a) : f32[1,2]\n"
+       "  %y = Div(%u, %a) : f32[1,2]",
+       "a", "`Div` divides by its result"},
+      /* a sum that is divided by 256 was 256 times as large */
+      {"%p = MatMul(%u, %col) : f32[1,2]\n  %y = Div(%p, %by) : f32[1,2]", "p",
+       "it grows fast and nothing bounds its operand"},
+      {"%p = MatMul(%u, %col) : f32[1,2]\n  %y = Div(%p, %by_less) : f32[1,2]", "p", ""},
+      {"%y = Add(%mask, %mask) : f32[2]", "y", "it adds masks up"},
+      {"%y = Add(%mask, %mean) : f32[2]", "y", ""},
+      {"%y = Add(%u, %mask) : f32[1,2]", "y", ""},
+      /* what is normalised does not hang on the size of its operand */
+      {"%a = Add(%x, %u) : f32[1,2]\n  %n2 = LayerNormalization(%a, %two) : f32[1,2]\n"
+       "  %y = Div(%u, %n2) : f32[1,2]",
+       "a", ""},
+      {"%a = Add(%x, %u) : f32[1,2]\n  %n2 = Neg(%a) : f32[1,2]\n  %y = Div(%u, %n2) : f32[1,2]",
+       "a", "`Div` divides by its result"},
+      {"%a = Add(%x, %u) : f32[1,2]\n  %y = Sin(%a) : f32[1,2]", "a",
+       "`Sin` takes its result as an angle"},
+  };
+  check_reasons(rows, sizeof rows / sizeof *rows);
 }
 
 /* ---- growth ---------------------------------------------------------------------------------- */
@@ -347,6 +386,7 @@ static const unit_test tests[] = {{"ops have close bounds", ops_have_close_bound
                                   {"graphs have close bounds", graphs_have_close_bounds},
                                   {"rounding stays inside", rounding_stays_inside},
                                   {"constants speak", constants_speak},
+                                  {"users speak", users_speak},
                                   {"sums grow with their number", sums_grow_with_their_number},
                                   {"factors cancel", factors_cancel},
                                   {"multiply and add", multiply_and_add},
