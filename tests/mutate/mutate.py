@@ -14,7 +14,6 @@ import argparse
 import collections
 import concurrent.futures
 import hashlib
-import json
 import mmap
 import multiprocessing
 import os
@@ -116,30 +115,32 @@ class Tests:
                 found[-1].append(known[name])
         return found
 
-    def command_reach(self, name, known):
-        """(what it reaches, its CPU seconds); nothing if it fails without a mutant."""
-        key = name + (' ' + hash_of_file(name) if name.endswith('.t') else '')
+    def command_reach(self, name, most, known):
+        """(what it reaches, its CPU seconds); nothing if it fails without a mutant, or takes more
+        than so many seconds."""
+        key = f'{name} {most} ' + (hash_of_file(name) if name.endswith('.t') else '')
         if key not in known:
-            known[key] = self.measured(name)
+            known[key] = self.measured(name, most)
         return known[key]
 
-    def measured(self, name):
+    def measured(self, name, most):
         self.reach.clear()
         before = os.times()
-        p = self.command(name, -1, TAILOR_REACH=self.reach.path)
+        p = self.command(name, -1, most, TAILOR_REACH=self.reach.path)
         after = os.times()
         if p is None or p.returncode:
-            print(f'{name} fails without a mutant and is left out:', p and p.stdout[-300:])
+            print(f'left out, {"it fails without a mutant" if p else "too long"}: {name}',
+                  p.stdout[-300:] if p else '')
             return [], 0
         return self.reach.read(), (after.children_user + after.children_system -
                                    before.children_user - before.children_system)
 
-    def command(self, name, mutant, **environment):
+    def command(self, name, mutant, most=SCRIPT_SECONDS, **environment):
         """The ended process, or None when it took too long."""
         env = {**os.environ, 'TAILOR_MUTANT': str(mutant), **environment}
         try:
             argv = [word.replace('{pid}', str(os.getpid())) for word in self.commands[name]]
-            return guard.run(argv, cpu=SCRIPT_SECONDS, cwd=ROOT, env=env,
+            return guard.run(argv, cpu=most, cwd=ROOT, env=env,
                              capture_output=True, text=True, errors='replace')
         except subprocess.TimeoutExpired:
             return None
@@ -211,6 +212,13 @@ def hash_of_file(path):
         return hash_of(f.read())
 
 
+def plan_cases(reaches, kind, plan):
+    """Adds cases to the plan of the mutants of one file: those first that reach many of them."""
+    for case in sorted(range(len(reaches)), key=lambda i: (-len(reaches[i]), i)):
+        for number in reaches[case]:
+            plan[number][kind].append(case)
+
+
 def plan_commands(seen, numbers, work_limit, plan):
     """Adds commands to the plan of the mutants of one file: those first that reach many of them for
     their seconds, since they are about that file."""
@@ -226,19 +234,18 @@ def plan_commands(seen, numbers, work_limit, plan):
 
 
 def planned(tests, work_limit, path, files):
-    """{mutant: tests that reach it}: golden cases that reach little come first; commands as long as
-    they cost less than the limit. path: where to keep what is found, for programs that are linked
+    """{mutant: tests that reach it}: those first that are about its file; commands as long as they
+    cost less than the limit. path: where to keep what is found, for programs that are linked
     anew from the same objects. files: {file: numbers of its mutants}."""
     known = programs.read_json(path)
-    golden, units = tests.reached(known)
+    found = tests.reached(known)
     plan = collections.defaultdict(lambda: ([], [], []))
-    for k, found in enumerate((golden, units)):
-        for case in sorted(range(len(found)), key=lambda i, f=found: (len(f[i]), i)):
-            for number in found[case]:
-                plan[number][k].append(case)
-    seen = {name: tests.command_reach(name, known) for name in tests.commands}
-    with open(path, 'w', encoding='utf-8') as f:
-        json.dump(known, f)
+    for numbers in files.values():
+        for k, reaches in enumerate(found):
+            plan_cases([numbers.intersection(reach) for reach in reaches], k, plan)
+    programs.write_json(path, known)
+    seen = {name: tests.command_reach(name, work_limit, known) for name in tests.commands}
+    programs.write_json(path, known)
     for name, (reach, seconds) in sorted(seen.items(), key=lambda item: item[1][1]):
         print(f'  {seconds:6.2f} s, reaches {len(reach)}: {name}')
     for numbers in files.values():
@@ -363,11 +370,11 @@ def resume(log, mutants):
                     m.state, m.by = ('survived' if by == '-' else 'killed'), by
 
 
-def run_all(args, builder, sources, mutants):
+def run_all(args, builder, sources, mutants, drawn):
     """The release build first; golden cases and units once more, sanitized, on what survives."""
     paths = builder.link()
     files = collections.defaultdict(set)
-    for m in mutants:
+    for m in drawn:
         files[m.path].add(m.number)
     plan = planned(Tests(paths, args.work), args.limit, builder.named('reach.json'), files)
     plan = {m.number: plan.get(m.number, ([], [], [])) for m in mutants}
@@ -420,7 +427,7 @@ def main():
             m.state, m.by = before[m.key]
     waiting = [m for m in mutants if not m.state]
     if waiting:
-        run_all(args, builder, sources, waiting)
+        run_all(args, builder, sources, waiting, mutants)
     if args.ledger:
         write_ledger(args.ledger, mutants, args.seed)
     return summary(mutants, others, args.least)

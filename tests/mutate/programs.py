@@ -29,6 +29,11 @@ def read_json(path):
         return {}
 
 
+def write_json(path, found):
+    with open(path, 'w', encoding='utf-8') as f:
+        json.dump(found, f)
+
+
 class Builder:
     """build: a folder of a build; sanitized: its compiler is clang, and what it makes of a mutant
     is not compared."""
@@ -71,9 +76,8 @@ class Builder:
                 mutants[n].state = 'not compiled'
         else:
             self.compile_copies(path, stem, made, mutants)
-            with open(stem + '.json', 'w', encoding='utf-8') as f:
-                json.dump({'key': key, 'not compiled': [n for n, m in mutants.items()
-                                                        if m.state == 'not compiled']}, f)
+            write_json(stem + '.json', {'key': key, 'not compiled': [
+                n for n, m in mutants.items() if m.state == 'not compiled']})
         if not self.sanitized:
             self.compare(stem + '.s', made, mutants)
         self.assemble(stem, self.compile[path][0])
