@@ -20,6 +20,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -32,7 +33,7 @@ from suites import ROOT  # noqa: E402
 
 EQUIVALENT = os.path.join(HERE, 'equivalent.tsv')
 PROBES = 1 << 16
-CASE_SECONDS, SCRIPT_SECONDS = 3, 300
+CASE_SECONDS = 3
 FIRST, GROUP = 40, 20  # golden cases before the suites of unit tests, and in one process
 
 
@@ -125,25 +126,30 @@ class Tests:
 
     def measured(self, name, most):
         self.reach.clear()
-        before = os.times()
-        p = self.command(name, -1, most, TAILOR_REACH=self.reach.path)
-        after = os.times()
-        if p is None or p.returncode:
-            print(f'left out, {"it fails without a mutant" if p else "too long"}: {name}',
-                  p.stdout[-300:] if p else '')
+        with self.begin(name, -1, TAILOR_REACH=self.reach.path) as p:
+            spent = 0
+            while p.poll() is None:
+                spent = max(spent, seconds_of(p.pid))
+                if spent > most:
+                    guard.end(p.pid)
+                time.sleep(0.02)
+        if p.returncode:
+            print(f'left out, {"too long" if spent > most else "fails without a mutant"}: {name}')
             return [], 0
-        return self.reach.read(), (after.children_user + after.children_system -
-                                   before.children_user - before.children_system)
+        return self.reach.read(), spent
 
-    def command(self, name, mutant, most=SCRIPT_SECONDS, **environment):
-        """The ended process, or None when it took too long."""
+    def begin(self, name, mutant, **environment):
         env = {**os.environ, 'TAILOR_MUTANT': str(mutant), **environment}
+        argv = [word.replace('{pid}', str(os.getpid())) for word in self.commands[name]]
+        return subprocess.Popen(argv, cwd=ROOT, env=env, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+
+    def fails(self, name, mutant):
+        """Whether a command fails, or takes too long."""
         try:
-            argv = [word.replace('{pid}', str(os.getpid())) for word in self.commands[name]]
-            return guard.run(argv, cpu=most, cwd=ROOT, env=env,
-                             capture_output=True, text=True, errors='replace')
+            return guard.wait(self.begin(name, mutant)) != 0
         except subprocess.TimeoutExpired:
-            return None
+            return True
 
 
 class Hunter:
@@ -196,11 +202,20 @@ class Hunter:
     def by_command(self, path, number, commands):
         hot = [name for name in reversed(self.hot[path]) if name in commands]
         for name in dict.fromkeys(hot + commands):
-            p = self.tests.command(name, number)
-            if p is None or p.returncode:
+            if self.tests.fails(name, number):
                 self.hot[path].append(name)
                 return name
         return None
+
+
+def seconds_of(pid):
+    """CPU seconds of a process and of its children that have ended."""
+    try:
+        with open(f'/proc/{pid}/stat', encoding='ascii', errors='replace') as f:
+            ticks = f.read().rpartition(')')[2].split()[11:15]
+    except OSError:
+        return 0
+    return sum(map(int, ticks)) / os.sysconf('SC_CLK_TCK')
 
 
 def hash_of(text):
