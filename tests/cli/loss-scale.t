@@ -29,6 +29,20 @@ $ tailor convert fine.tir -o out.onnx --summary=none --is-loss-scale=true --loss
 # A scale above what f16 holds, where backward starts from something small in f16.
 $ tailor convert fine.tir -o out.onnx --summary=none --is-loss-scale=true --loss-scale-manager='{"type":"FixedLossScaleManager","loss_scale":1048576}'
 ! fine.tir: warning: backward starts from 'dy' in f16, which ends at 65504: with a fixed scale of 1.04858e+06 steps overflow in which an element of it is above 0.0624695 [W-LS-F16]
+# How far f16 reaches depends on where backward starts: 65504 is the last number of it.
+$ printf 'graph @step(%%x: f16[1,2], %%w: f32[2,2]) -> (%%L, %%w.new) {\n  const %%k: f16[1,2] = [%s, 0.0]\n  %%wh = Cast(%%w) {to=10}\n  %%y = MatMul(%%x, %%wh)\n  %%L = ReduceSum(%%y) {keepdims=0}\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%g = MatMul(%%xt, %%k)\n  %%g32 = Cast(%%g) {to=1}\n  %%w.new = Sub(%%w, %%g32)\n  state %%w -> %%w.new\n  gradient %%w -> %%g\n  seed %%k\n}\n' 4.0 >seed.tir
+$ tailor convert seed.tir -o out.onnx --summary=none --is-loss-scale=true --loss-scale-manager='{"type":"FixedLossScaleManager","loss_scale":32768}'
+! seed.tir: warning: backward starts in f16, which ends at 65504: a fixed scale of 32768 makes every step overflow [W-LS-F16]
+$ printf 'graph @step(%%x: f16[1,2], %%w: f32[2,2]) -> (%%L, %%w.new) {\n  const %%k: f16[1,2] = [%s, 0.0]\n  %%wh = Cast(%%w) {to=10}\n  %%y = MatMul(%%x, %%wh)\n  %%L = ReduceSum(%%y) {keepdims=0}\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%g = MatMul(%%xt, %%k)\n  %%g32 = Cast(%%g) {to=1}\n  %%w.new = Sub(%%w, %%g32)\n  state %%w -> %%w.new\n  gradient %%w -> %%g\n  seed %%k\n}\n' -4.0 >seed.tir
+$ tailor convert seed.tir -o out.onnx --summary=none --is-loss-scale=true --loss-scale-manager='{"type":"FixedLossScaleManager","loss_scale":32768}'
+! seed.tir: warning: backward starts in f16, which ends at 65504: a fixed scale of 32768 makes every step overflow [W-LS-F16]
+$ printf 'graph @step(%%x: f16[1,2], %%w: f32[2,2]) -> (%%L, %%w.new) {\n  const %%k: f16[1,2] = [%s, 0.0]\n  %%wh = Cast(%%w) {to=10}\n  %%y = MatMul(%%x, %%wh)\n  %%L = ReduceSum(%%y) {keepdims=0}\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%g = MatMul(%%xt, %%k)\n  %%g32 = Cast(%%g) {to=1}\n  %%w.new = Sub(%%w, %%g32)\n  state %%w -> %%w.new\n  gradient %%w -> %%g\n  seed %%k\n}\n' 0.25 >seed.tir
+$ tailor convert seed.tir -o out.onnx --summary=none --is-loss-scale=true --loss-scale-manager='{"type":"FixedLossScaleManager","loss_scale":131072}'
+$ printf 'graph @step(%%x: f16[1,2], %%w: f32[2,2]) -> (%%L, %%w.new) {\n  const %%k: f16[1,2] = [%s, 0.0]\n  %%wh = Cast(%%w) {to=10}\n  %%y = MatMul(%%x, %%wh)\n  %%L = ReduceSum(%%y) {keepdims=0}\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%g = MatMul(%%xt, %%k)\n  %%g32 = Cast(%%g) {to=1}\n  %%w.new = Sub(%%w, %%g32)\n  state %%w -> %%w.new\n  gradient %%w -> %%g\n  seed %%k\n}\n' 1.0 >seed.tir
+$ tailor convert seed.tir -o out.onnx --summary=none --is-loss-scale=true --loss-scale-manager='{"type":"FixedLossScaleManager","loss_scale":65504}'
+$ printf 'graph @step(%%x: f16[1,2], %%w: f32[2,2]) -> (%%L, %%w.new) {\n  const %%k: f16[1,2] = [%s, 0.0]\n  %%wh = Cast(%%w) {to=10}\n  %%y = MatMul(%%x, %%wh)\n  %%L = ReduceSum(%%y) {keepdims=0}\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%g = MatMul(%%xt, %%k)\n  %%g32 = Cast(%%g) {to=1}\n  %%w.new = Sub(%%w, %%g32)\n  state %%w -> %%w.new\n  gradient %%w -> %%g\n  seed %%k\n}\n' 1.0 >seed.tir
+$ tailor convert seed.tir -o out.onnx --summary=none --is-loss-scale=true --loss-scale-manager='{"type":"FixedLossScaleManager","loss_scale":65536}'
+! seed.tir: warning: backward starts in f16, which ends at 65504: a fixed scale of 65536 makes every step overflow [W-LS-F16]
 # All of it in f16, on request.
 $ tailor convert fine.tir -o out.onnx --summary=none --is-loss-scale=true --loss-scale-manager='{"type":"FixedLossScaleManager","loss_scale":1024}' --compat-unscale=1
 ! fine.tir: warning: compat_unscale: gradients of f16 are multiplied by the inverse of the scale in f16, which is imprecise above 2^14 and 0 from 2^25 on [W-LS-F16]

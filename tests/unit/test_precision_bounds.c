@@ -8,6 +8,7 @@
 
 #include "ir/text/parse.h"
 #include "passes/edit/values.h"
+#include "passes/precision/body_links.h"
 #include "passes/precision/growth.h"
 #include "passes/precision/intervals.h"
 #include "passes/precision/ranges.h"
@@ -382,6 +383,59 @@ static void bounds_limit_sizes(void) {
   CU_ASSERT_EQUAL(tl_growth_of_constant(&(tl_interval){-0.25, 0.5, 0}).size, 0);
 }
 
+/* ---- bodies ---------------------------------------------------------------------------------- */
+
+typedef struct told {
+  const tl_module *m;
+  char text[512];
+} told;
+
+static void tell(void *user, const tl_body_link *l) {
+  static const char *const kinds[] = {
+      [TL_LINK_IN] = "in", [TL_LINK_TURN] = "turn", [TL_LINK_OUT] = "out"};
+  told *t = user;
+  size_t n = strlen(t->text);
+  snprintf(t->text + n, sizeof t->text - n, "%.*s-%.*s %s%s ",
+           TL_SV_ARG(tl_value_name(t->m, l->from)), TL_SV_ARG(tl_value_name(t->m, l->to)),
+           kinds[l->kind], l->again ? " again" : "");
+}
+
+/* ONNX says which operand is which input of a body. A Loop hands on what follows its two counters,
+ * and takes what its body gives behind the condition: states, which come in again, then lists. A
+ * Scan has its states first and then what it scans, of which a state has no part. */
+static void bodies_are_linked(void) {
+  static const struct {
+    const char *node;
+    const char *links;
+  } rows[] = {
+      {"%r, %l = Loop(%n, %c, %x) {body=graph @b(%i: i64[], %go: bool[], %s: f32[2]) -> (%on, %t, "
+       "%u) {\n%on = Identity(%go)\n%t = Neg(%s)\n%u = Abs(%s)\n}}",
+       "x-s in t-s turn t-r out u-l out "},
+      {"%r, %l = Scan(%x, %m) {num_scan_inputs=1, body=graph @b(%s: f32[2], %e: f32[2]) -> (%t, %u) "
+       "{\n%t = Add(%s, %e)\n%u = Neg(%e)\n}}",
+       "x-s in m-e in t-s turn t-r out u-l out "},
+      {"%r = If(%c) {then_branch=graph @a() -> (%t) {\n%t = Neg(%x)\n}, else_branch=graph @b() -> "
+       "(%u) {\n%u = Abs(%x)\n}}",
+       "t-r out u-r out again "},
+      {"%r = Neg(%x)", ""},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[1024];
+    tl_diag d = {0};
+    tl_module *m = NULL;
+    snprintf(text, sizeof text,
+             "graph @g(%%n: i64[], %%c: bool[], %%x: f32[2], %%m: f32[3,2]) -> (%%r) {\n%s\n}\n",
+             rows[i].node);
+    CU_ASSERT_EQUAL_FATAL(tl_module_parse(&d, "links", tl_sv_from(text), &m), TL_OK);
+    told t = {.m = m};
+    tl_body_links(m, tl_module_main(m)->first, tell, &t);
+    CU_ASSERT_STRING_EQUAL(t.text, rows[i].links);
+    if (strcmp(t.text, rows[i].links) != 0)
+      printf("\n  %s", t.text);
+    tl_module_destroy(m);
+  }
+}
+
 static const unit_test tests[] = {{"ops have close bounds", ops_have_close_bounds},
                                   {"graphs have close bounds", graphs_have_close_bounds},
                                   {"rounding stays inside", rounding_stays_inside},
@@ -391,6 +445,7 @@ static const unit_test tests[] = {{"ops have close bounds", ops_have_close_bound
                                   {"factors cancel", factors_cancel},
                                   {"multiply and add", multiply_and_add},
                                   {"bounds limit sizes", bounds_limit_sizes},
+                                  {"bodies are linked", bodies_are_linked},
                                   {NULL, NULL}};
 
 const unit_suite unit_suite_precision_bounds = {"precision_bounds", tests};

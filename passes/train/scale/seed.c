@@ -41,8 +41,7 @@ static bool find_cone(search *s) {
     for (uint32_t i = 0; ok && i < tl_node_get(m, n)->n_operands; i++) {
       tl_value_id v = tl_operand(m, n, i);
       tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
-      ok = !p || tl_node_get(m, p)->graph != tl_module_main(m)->id || s->cone[p] ||
-           tl_u32_vec_push(&todo, p);
+      ok = !p || s->cone[p] || tl_u32_vec_push(&todo, p);
     }
   }
   tl_u32_vec_release(&todo);
@@ -168,7 +167,7 @@ static uint32_t collect(search *s, candidate *out) {
   tl_module *m = s->x->m;
   uint32_t count = 0;
   TL_FOR_NODES(m, tl_module_main(m), n) {
-    if (n >= s->x->info.n_nodes || !s->cone[n])
+    if (!s->cone[n])
       continue;
     tl_value_id v = tl_result(m, n, 0);
     s->late[n] = lateness(s, n);
@@ -365,7 +364,7 @@ static void keep_before(tl_loss_scaling *scaling, tl_node_id from) {
     for (uint32_t i = 0; ok && i < tl_node_get(m, n)->n_operands; i++) {
       tl_value_id v = tl_operand(m, n, i);
       tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
-      ok = !p || tl_node_get(m, p)->graph != tl_module_main(m)->id || tl_u32_vec_push(&todo, p);
+      ok = !p || tl_u32_vec_push(&todo, p);
     }
   }
   tl_u32_vec_release(&todo);

@@ -4,6 +4,7 @@
  * gradient and its update is done in f32, so that nothing which the scale has saved underflows
  * again. States and outputs keep their dtypes: they are rounded last. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "ir/infer/infer.h"
 #include "ir/marks.h"
@@ -424,7 +425,8 @@ static tl_value_id successor(const widening *w, tl_value_id v) {
   return moved && tl_value_is_output(w->m, w->narrow[v]) ? w->narrow[v] : v;
 }
 
-/* Updates next values of states that are casts now, in the module and in x->info. */
+/* Updates next values of states that are casts now, in the module and, for what is guarded, in
+ * x->info. */
 static void follow(widening *w) {
   tl_train_info *t = &w->x->info;
   for (uint32_t i = 0; i < w->m->states.n; i++)
@@ -434,8 +436,6 @@ static void follow(widening *w) {
     for (uint32_t k = 0; k < t->grads[i].n_states; k++)
       t->grads[i].state_out[k] = successor(w, t->grads[i].state_out[k]);
   }
-  for (uint32_t i = 0; i < t->n_others; i++)
-    t->other_out[i] = successor(w, t->other_out[i]);
 }
 
 static void leave_all(widening *w, const bool *parameter) {
@@ -448,23 +448,20 @@ static void leave_all(widening *w, const bool *parameter) {
   follow(w);
 }
 
-/* Extends the tables of regions: casts and arithmetic made here are part of updates. */
+/* Extends the table of regions: casts and arithmetic made here are part of updates. Nobody asks
+ * for owners any more. */
 static void extend_regions(widening *w, tl_node_id first) {
   tl_train_info *t = &w->x->info;
   uint32_t n = tl_module_node_end(w->m);
   uint8_t *region = tl_arena_calloc(w->x->p->scratch, n, sizeof *region);
-  uint32_t *owner = tl_arena_calloc(w->x->p->scratch, n, sizeof *owner);
-  if (!region || !owner) {
+  if (!region) {
     out_of_memory(w);
     return;
   }
-  for (tl_node_id i = 0; i < n; i++) {
-    bool known = i < t->n_nodes;
-    region[i] = known ? t->region[i] : (uint8_t)(i < first ? TL_REGION_NONE : TL_REGION_UPDATE);
-    owner[i] = known ? t->owner[i] : TL_TRAIN_SHARED;
-  }
+  memcpy(region, t->region, t->n_nodes * sizeof *region);
+  memset(region + first, TL_REGION_UPDATE, (n - first) * sizeof *region);
   t->region = region;
-  t->owner = owner;
+  t->owner = NULL;
   t->n_nodes = n;
 }
 
