@@ -16,7 +16,8 @@ ROOMS = ('passes/engine', 'passes/expr', 'passes/precision', 'passes/train/scale
          'passes/train/tail')
 STDOUT, STDERR = 1, 2
 # Whole conversions with every allocation failing in its turn: model, suffix, options of oom-test.
-OOM = ('model.tir air', 'model.tir onnx', 'kernels.tir air', 'half.tir onnx',
+OOM = ('model.tir air', 'model.tir onnx', 'kernels.tir air', 'half.tir onnx', 'scaled.tir onnx',
+       'tail_if.tir onnx', 'tail_lists.tir onnx',
        'step.tir air - tests/oom/optim.tir', 'step.tir air - tests/oom/single.tir')
 # Small samples with fixed seeds. {tailor} and {probe} are the programs with mutants.
 SCRIPTS = (
@@ -40,6 +41,13 @@ SCRIPTS = (
     'tests/rules/test_rules.py --tailor {tailor}',
     'tests/precision/traps.py --tailor {tailor}',
     'tests/precision/fused.py --every 20 --tailor {tailor}',
+    'tests/precision/search.py --tailor {tailor}',
+    'tests/precision/peers.py --tailor {tailor}',
+    'tests/train/step_files.py --tailor {tailor}',
+    'tests/train/single_graph.py --tailor {tailor}',
+    'tests/train/loop_steps.py --tailor {tailor}',
+    'tests/cli/test_run_config_effects.py --tailor {tailor}',
+    'tests/cli/test_run_config.py --tailor {tailor}',
 )
 
 

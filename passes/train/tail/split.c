@@ -57,14 +57,14 @@ typedef struct division {
 /* Allocates the arrays of a division. */
 static division divide(tl_tail *t, uint32_t n) {
   division d = {.n = n};
-  d.bucket = tl_arena_calloc(t->p->scratch, n + 1u, sizeof *d.bucket);
-  d.group = tl_arena_calloc(t->p->scratch, n + 1u, sizeof *d.group);
+  d.bucket = tl_arena_calloc(t->p->scratch, n, sizeof *d.bucket);
+  d.group = tl_arena_calloc(t->p->scratch, n, sizeof *d.group);
   t->no_memory = t->no_memory || !d.bucket || !d.group;
   return d;
 }
 
 static tl_value_id *values(tl_tail *t, uint32_t n) {
-  tl_value_id *made = tl_arena_calloc(t->p->scratch, n + 1u, sizeof *made);
+  tl_value_id *made = tl_arena_calloc(t->p->scratch, n, sizeof *made);
   t->no_memory = t->no_memory || !made;
   return made;
 }
@@ -85,8 +85,7 @@ static bool is_check_join(const tl_tail *t, tl_node_id n) {
   bool all = node->op == TL_OP_com_microsoft_IsAllFinite;
   bool sum = node->op == TL_OP_Sum;
   bool extreme = node->op == TL_OP_Max || node->op == TL_OP_Min;
-  if ((!all && !sum && !extreme) || !t->step.checks[n] || node->n_operands < 2 ||
-      node->control_in || node->control_out)
+  if ((!all && !sum && !extreme) || !t->step.checks[n] || node->control_in || node->control_out)
     return false;
   for (uint32_t i = 0; sum && i < node->n_operands; i++)
     if (!is_zero_or_nan(t->m, tl_operand(t->m, n, i)))
