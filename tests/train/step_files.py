@@ -156,6 +156,24 @@ def check_in_place(trace):
           at['w_out']['ts'] >= at['DX']['ts'] + at['DX']['dur'])
 
 
+def check_explained(example, explained, trace):
+    """What is said of nodes beside the last bucket holds in the trace. Nothing is said of what the
+    bucket waits for, nor of what takes no time."""
+    at = {e['name']: e for e in trace['traceEvents'] if e['ph'] == 'X' and e['pid'] == 1}
+    last = at[explained['last_bucket']]
+    check(f'example {example}: the last bucket', last['name'] == 'AR2')
+    start, end = last['ts'], last['ts'] + last['dur']
+    told = {n['name']: n for n in explained['nodes']}
+    check(f'example {example}: a line for each node', len(told) == len(explained['nodes']) and
+          not {'F', 'B4', 'B1', 'AR2'} & set(told) and all(at[n]['dur'] > 0 for n in told))
+    for name, n in told.items():
+        verdict, e = n['verdict'], at[name]
+        holds = {'earlier': e['ts'] + e['dur'] <= start, 'later': e['ts'] >= end,
+                 'overlaps': e['ts'] < end and e['ts'] + e['dur'] > start}
+        check(f'example {example}: {name} is {verdict}',
+              holds.get(verdict, holds['later'] and n.get('because') in at))
+
+
 def check_values(tool, folder):
     """Examples 21 and 22: the rewritten step computes what the given one does, bit by bit."""
     for name in ('early-local', 'late-commit', 'late'):
@@ -183,6 +201,8 @@ def check_examples(tool, folder):
         check(f'example {example}: W-TAIL-CLIP', ('W-TAIL-CLIP' in messages) == (example == '23'))
         if example == '38':
             check_in_place(trace)
+        if explained.get('last_bucket'):
+            check_explained(example, explained, trace)
         if example == '22 (a)':
             verdicts = {n['name']: n['verdict'] for n in explained['nodes']}
             check('explained: what runs under AR2', verdicts['U4'] == verdicts['S3'] == 'overlaps')
