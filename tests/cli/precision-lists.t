@@ -62,3 +62,28 @@ $ printf 'graph @g(%%x: f32[1,2]) -> (%%y) {\n  const %%k: f32[2] = [1.0e-9, 700
 $ printf 'graph @g(%%x: f32[1,2]) -> (%%y, %%z) {\n  const %%k: f32[2] = [1.0e-9, 1.0]\n  const %%s: f32[2] = [1.0e-9, 2.0e-9]\n  %%y = Mul(%%x, %%k)\n  %%z = Mul(%%x, %%s)\n}\n' >zeros.tir; tailor explain zeros.tir --precision-mode-v2=fp16 -q | tail -n 2
 > 2 constants are cast: 0 numbers out of range, 3 become 0, 0 subnormal
 > saved: 8 bytes of constants, 8 bytes of results of known size
+# A node is lowered if one of its operands is, although its result is no float; a value that several take has one cast, and all of them are counted.
+$ printf 'graph @g(%%x: f32[1,2], %%i: i64[2]) -> (%%g, %%j, %%a, %%b, %%c) {\n  const %%k: f32[2] = [0.5, 0.5]\n  %%g = Greater(%%x, %%k)\n  %%j = Add(%%i, %%i)\n  %%a = Exp(%%x)\n  %%b = Exp(%%x)\n  %%c = Div(%%x, %%x)\n}\n' >more.tir; tailor explain more.tir --precision-mode-v2=fp16 -q | grep 'cast  \|lowered'
+>   cast     `x` f32 -> f16 for `Greater->g` and 4 more
+>   cast     `a` f16 -> f32 for `return`
+>   cast     `b` f16 -> f32 for `return`
+>   cast     `c` f16 -> f32 for `return`
+> 4 of 4 nodes with floats are lowered; 4 casts, 0 rewrites of casts
+# The second of two equal nodes has the reasons of the first.
+$ tailor explain more.tir --precision-mode-v2=mixed_float16 --precision-policy=none -q | grep -A 2 'Exp->'
+> `Exp->a` Exp judged as Exp: gray, signature 2 of 3, f32 > f32
+>   x            f32           follows: the op is gray and follows its producer: `x` is f32
+>   y            f32           gray: the op is gray and its operands leave this dtype
+> `Exp->b` Exp judged as Exp: gray, signature 2 of 3, f32 > f32
+>   x            f32           follows: the op is gray and follows its producer: `x` is f32
+>   y            f32           gray: the op is gray and its operands leave this dtype
+# Of two entries for one type the first counts.
+$ printf 'OpType::Exp:InputDtype:float32,OutputDtype:float32\nOpType::Exp:InputDtype:float16,OutputDtype:float16\n' >types.cfg; tailor explain more.tir --precision-mode-v2=fp16 -q --customize-dtypes=types.cfg | grep -A 2 'Exp->a'
+> `Exp->a` Exp judged as Exp: gray, signature 2 of 3, f32 > f32
+>   x            f32           customized: the file of dtypes says so
+>   y            f32           customized: the file of dtypes says so
+# A chip without bfloat16 takes no tensor of it, also inside the model.
+$ printf 'graph @g(%%x: f32[1,2]) -> (%%y) {\n  %%b = Cast(%%x) {to=16}\n  %%y = Cast(%%b) {to=1}\n}\n' >b.tir; tailor convert b.tir -o b.air --soc-version=Ascend310P3
+! b.tir: error: 1 tensor is bfloat16 (`b`), which Ascend310P3 does not have [P0205]
+!   hint: convert a model in f16 or f32, or name a chip that has it, such as Ascend910B1
+? 3

@@ -32,72 +32,66 @@ static void expect(const char *what, const tl_interval *y, double low, double hi
   CU_ASSERT_TRUE(close);
 }
 
+static const struct {
+  const char *what;
+  tl_range_kind kind;
+  double least;
+  tl_interval in[3];
+  uint32_t n;
+  double elements;
+  double low, high;
+} bounds[] = {
+    {"union", TL_RANGE_UNION, 0, {{-3, 1, 0}, {0, 9, 0}}, 2, 0, -3, 9},
+    {"divide", TL_RANGE_DIV, 0, {{1, 2, 0}, {4, 8, 0}}, 2, 0, 0.125, 0.5},
+    {"divide by negative", TL_RANGE_DIV, 0, {{-1, 2, 0}, {-8, -4, 0}}, 2, 0, -0.5, 0.25},
+    {"divide up to 0", TL_RANGE_DIV, 0, {{1, 2, 0}, {-8, 0, 0}}, 2, 0, UNKNOWN},
+    {"subtract", TL_RANGE_SUB, 0, {{1, 2, 0}, {4, 8, 0}}, 2, 0, -7, -2},
+    {"multiply", TL_RANGE_MUL, 0, {{-1, 2, 0}, {-4, 3, 0}}, 2, 0, -8, 6},
+    {"one operand of two", TL_RANGE_DIV, 0, {{1, 2, 0}}, 1, 0, UNKNOWN},
+    {"one factor of two", TL_RANGE_MATMUL, 0, {{1, 2, 0}}, 1, 4, UNKNOWN},
+    {"magnitudes", TL_RANGE_ABS, 0, {{-5, -2, 0}}, 1, 0, 2, 5},
+    {"square", TL_RANGE_SQUARE, 0, {{-5, 2, 0}}, 1, 0, 0, 25},
+    {"cube", TL_RANGE_POW, 0, {{-2, 3, 0}, {3, 3, 0}}, 2, 0, -8, 27},
+    {"root of a sign", TL_RANGE_POW, 0, {{-2, 3, 0}, {0.5, 0.5, 0}}, 2, 0, UNKNOWN},
+    {"power not known", TL_RANGE_POW, 0, {{1, 3, 0}, {1, 2, 0}}, 2, 0, UNKNOWN},
+    {"reciprocal power", TL_RANGE_POW, 0, {{1, 3, 0}, {-1, -1, 0}}, 2, 0, UNKNOWN},
+    {"sum", TL_RANGE_SUM, 0, {{-1, 2, 0}}, 1, 10, -10, 20},
+    {"sum of positive", TL_RANGE_SUM, 0, {{1, 2, 0}}, 1, 10, 10, 20},
+    {"running sum", TL_RANGE_CUMSUM, 0, {{1, 2, 0}}, 1, 10, 1, 20},
+    {"sum of squares", TL_RANGE_SQUARES, 0, {{-3, 2, 0}}, 1, 4, 0, 36},
+    {"norm", TL_RANGE_L2, 0, {{-3, 2, 0}}, 1, 4, 0, 6},
+    {"log of a sum", TL_RANGE_LOGSUM, 0, {{-100, 200, 0}}, 1, 1, -100, 200},
+    {"product below 1", TL_RANGE_PROD, 0, {{-1, 1, 0}}, 1, 10, -1, 1},
+    {"product", TL_RANGE_PROD, 0, {{-2, 1, 0}}, 1, 3, -8, 8},
+    {"normalised", TL_RANGE_NORM, 0, {{UNKNOWN, 0}}, 1, 4, -2, 2},
+    {"scaled and shifted", TL_RANGE_NORM, 0, {{UNKNOWN, 0}, {-3, 1, 0}, {0, 5, 0}}, 3, 4, -11, 11},
+    {"sums of how many", TL_RANGE_SUM, 0, {{1, 1, 0}}, 1, 0, UNKNOWN},
+    {"squares of how many", TL_RANGE_SQUARES, 0, {{1, 1, 0}}, 1, 0, UNKNOWN},
+    {"norm of how many", TL_RANGE_L2, 0, {{1, 1, 0}}, 1, 0, UNKNOWN},
+    {"product of how many", TL_RANGE_PROD, 0, {{1, 1, 0}}, 1, 0, UNKNOWN},
+    {"normalised by how many", TL_RANGE_NORM, 0, {{1, 1, 0}}, 1, 0, UNKNOWN},
+    {"products of how many", TL_RANGE_MATMUL, 0, {{1, 1, 0}, {1, 1, 0}}, 2, 0, UNKNOWN},
+    {"sum of products", TL_RANGE_MATMUL, 0, {{-2, 1, 0}, {-1, 3, 0}}, 2, 4, -24, 24},
+    {"with a bias", TL_RANGE_GEMM, 0, {{-2, 1, 0}, {-1, 3, 0}, {-5, 1, 0}}, 3, 4, -29, 29},
+    {"gate", TL_RANGE_GATE, -0.2, {{-9, 3, 0}}, 1, 0, -0.2, 3},
+    {"gated", TL_RANGE_GATED, -0.2, {{-9, 3, 0}}, 1, 0, -27, 9},
+    {"rotate", TL_RANGE_ROTATE, 0, {{-3, 2, 0}, {-1, 1, 0}, {0, 2, 0}}, 3, 0, -9, 9},
+    {"multiply and add", TL_RANGE_MULADD, 0, {{1, 2, 0}, {3, 4, 0}, {10, 20, 0}}, 3, 0, 13, 28},
+    {"times the last", TL_RANGE_MULADD, 1, {{1, 2, 0}, {10, 20, 0}, {3, 4, 0}}, 3, 0, 13, 28},
+    {"pad", TL_RANGE_PADDED, 0, {{1, 2, 0}}, 1, 0, 0, 2},
+    {"clip", TL_RANGE_CLIP, 0, {{-9, 9, 0}, {-1, -1, 0}, {2, 2, 0}}, 3, 0, -1, 2},
+    {"beyond f32", TL_RANGE_MUL, 0, {{1e30, 1e30, 0}, {1e30, 1e30, 0}}, 2, 0, 1e60, INFINITY},
+    {"what may be flushed", TL_RANGE_MUL, 0, {{1e-30, 1, 0}, {1e-30, 1, 0}}, 2, 0, 0, 1},
+};
+
 static void ops_have_close_bounds(void) {
-  static const struct {
-    const char *what;
-    tl_range_kind kind;
-    double least;
-    tl_interval in[3];
-    uint32_t n;
-    double elements;
-    double low, high;
-  } rows[] = {
-      {"union", TL_RANGE_UNION, 0, {{-3, 1, 0}, {0, 9, 0}}, 2, 0, -3, 9},
-      {"divide", TL_RANGE_DIV, 0, {{1, 2, 0}, {4, 8, 0}}, 2, 0, 0.125, 0.5},
-      {"divide by negative", TL_RANGE_DIV, 0, {{-1, 2, 0}, {-8, -4, 0}}, 2, 0, -0.5, 0.25},
-      {"divide up to 0", TL_RANGE_DIV, 0, {{1, 2, 0}, {-8, 0, 0}}, 2, 0, UNKNOWN},
-      {"subtract", TL_RANGE_SUB, 0, {{1, 2, 0}, {4, 8, 0}}, 2, 0, -7, -2},
-      {"multiply", TL_RANGE_MUL, 0, {{-1, 2, 0}, {-4, 3, 0}}, 2, 0, -8, 6},
-      {"one operand of two", TL_RANGE_DIV, 0, {{1, 2, 0}}, 1, 0, UNKNOWN},
-      {"one factor of two", TL_RANGE_MATMUL, 0, {{1, 2, 0}}, 1, 4, UNKNOWN},
-      {"magnitudes", TL_RANGE_ABS, 0, {{-5, -2, 0}}, 1, 0, 2, 5},
-      {"square", TL_RANGE_SQUARE, 0, {{-5, 2, 0}}, 1, 0, 0, 25},
-      {"cube", TL_RANGE_POW, 0, {{-2, 3, 0}, {3, 3, 0}}, 2, 0, -8, 27},
-      {"root of a sign", TL_RANGE_POW, 0, {{-2, 3, 0}, {0.5, 0.5, 0}}, 2, 0, UNKNOWN},
-      {"power not known", TL_RANGE_POW, 0, {{1, 3, 0}, {1, 2, 0}}, 2, 0, UNKNOWN},
-      {"reciprocal power", TL_RANGE_POW, 0, {{1, 3, 0}, {-1, -1, 0}}, 2, 0, UNKNOWN},
-      {"sum", TL_RANGE_SUM, 0, {{-1, 2, 0}}, 1, 10, -10, 20},
-      {"sum of positive", TL_RANGE_SUM, 0, {{1, 2, 0}}, 1, 10, 10, 20},
-      {"running sum", TL_RANGE_CUMSUM, 0, {{1, 2, 0}}, 1, 10, 1, 20},
-      {"sum of squares", TL_RANGE_SQUARES, 0, {{-3, 2, 0}}, 1, 4, 0, 36},
-      {"norm", TL_RANGE_L2, 0, {{-3, 2, 0}}, 1, 4, 0, 6},
-      {"log of a sum", TL_RANGE_LOGSUM, 0, {{-100, 200, 0}}, 1, 1, -100, 200},
-      {"product below 1", TL_RANGE_PROD, 0, {{-1, 1, 0}}, 1, 10, -1, 1},
-      {"product", TL_RANGE_PROD, 0, {{-2, 1, 0}}, 1, 3, -8, 8},
-      {"normalised", TL_RANGE_NORM, 0, {{UNKNOWN, 0}}, 1, 4, -2, 2},
-      {"scaled and shifted",
-       TL_RANGE_NORM,
-       0,
-       {{UNKNOWN, 0}, {-3, 1, 0}, {0, 5, 0}},
-       3,
-       4,
-       -11,
-       11},
-      {"sums of how many", TL_RANGE_SUM, 0, {{1, 1, 0}}, 1, 0, UNKNOWN},
-      {"squares of how many", TL_RANGE_SQUARES, 0, {{1, 1, 0}}, 1, 0, UNKNOWN},
-      {"norm of how many", TL_RANGE_L2, 0, {{1, 1, 0}}, 1, 0, UNKNOWN},
-      {"product of how many", TL_RANGE_PROD, 0, {{1, 1, 0}}, 1, 0, UNKNOWN},
-      {"normalised by how many", TL_RANGE_NORM, 0, {{1, 1, 0}}, 1, 0, UNKNOWN},
-      {"products of how many", TL_RANGE_MATMUL, 0, {{1, 1, 0}, {1, 1, 0}}, 2, 0, UNKNOWN},
-      {"sum of products", TL_RANGE_MATMUL, 0, {{-2, 1, 0}, {-1, 3, 0}}, 2, 4, -24, 24},
-      {"with a bias", TL_RANGE_GEMM, 0, {{-2, 1, 0}, {-1, 3, 0}, {-5, 1, 0}}, 3, 4, -29, 29},
-      {"gate", TL_RANGE_GATE, -0.2, {{-9, 3, 0}}, 1, 0, -0.2, 3},
-      {"gated", TL_RANGE_GATED, -0.2, {{-9, 3, 0}}, 1, 0, -27, 9},
-      {"rotate", TL_RANGE_ROTATE, 0, {{-3, 2, 0}, {-1, 1, 0}, {0, 2, 0}}, 3, 0, -9, 9},
-      {"multiply and add", TL_RANGE_MULADD, 0, {{1, 2, 0}, {3, 4, 0}, {10, 20, 0}}, 3, 0, 13, 28},
-      {"times the last", TL_RANGE_MULADD, 1, {{1, 2, 0}, {10, 20, 0}, {3, 4, 0}}, 3, 0, 13, 28},
-      {"pad", TL_RANGE_PADDED, 0, {{1, 2, 0}}, 1, 0, 0, 2},
-      {"clip", TL_RANGE_CLIP, 0, {{-9, 9, 0}, {-1, -1, 0}, {2, 2, 0}}, 3, 0, -1, 2},
-      {"beyond f32", TL_RANGE_MUL, 0, {{1e30, 1e30, 0}, {1e30, 1e30, 0}}, 2, 0, 1e60, INFINITY},
-      {"what may be flushed", TL_RANGE_MUL, 0, {{1e-30, 1, 0}, {1e-30, 1, 0}}, 2, 0, 0, 1},
-  };
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    tl_interval y =
-        tl_interval_apply(rows[i].kind, rows[i].least, rows[i].in, rows[i].n, rows[i].elements);
-    if (isfinite(rows[i].low) && isinf(rows[i].high))
-      CU_ASSERT_TRUE(y.low <= rows[i].low && isinf(y.high))
+  for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+    tl_interval y = tl_interval_apply(bounds[i].kind, bounds[i].least, bounds[i].in, bounds[i].n,
+                                      bounds[i].elements);
+    if (isfinite(bounds[i].low) && isinf(bounds[i].high))
+      CU_ASSERT_TRUE(y.low <= bounds[i].low && isinf(y.high))
     else
-      expect(rows[i].what, &y, rows[i].low, rows[i].high);
+      expect(bounds[i].what, &y, bounds[i].low, bounds[i].high);
   }
 }
 
@@ -106,7 +100,8 @@ static void ops_have_close_bounds(void) {
 /* x has numbers from -1 to 2, as measured, and u anything. */
 static const char head[] =
     "graph @g(%x: f32[1,2], %c: f32[1,2,4,4], %n: f32[1,2,1,1],"
-    " %u: f32[1,2], %col: f32[3,1], %v: f32[3]) -> (%y) {\n"
+    " %q: f32[1,1,2,2], %more_v: f32[1,1,2,2], %u: f32[1,2], %col: f32[3,1], %v: f32[3])"
+    " -> (%y) {\n"
     "  const %tiny: f32[] = 1e-9\n"
     "  const %inf: f32[2] = [1.0, inf]\n"
     "  const %less: f32[2] = [-inf, 3.0]\n"
@@ -120,6 +115,7 @@ static const char head[] =
     "  const %shift: f32[2] = [0.0, 1.0]\n"
     "  const %mean: f32[2] = [0.0, 0.5]\n"
     "  const %var: f32[2] = [1.0, 0.25]\n"
+    "  const %k4: f32[2,1,2,2] = [1.0, 2.0, -3.0, 4.0, 5.0, 0.0, 0.0, 0.0]\n"
     "  const %by: f32[] = 256.0\n  const %by_less: f32[] = 255.0\n"
     "  const %mask: f32[2] = [-10000.0, 0.0]\n"
     "  const %eight: f32[2] = [8.0, -3.0]\n";
@@ -131,15 +127,15 @@ typedef struct analysis {
 } analysis;
 
 static void analyse(analysis *a, const char *lines, double least) {
-  static const char *const names[] = {"x", "c", "n", "col", "v"};
-  tl_measured_range measured[5];
+  static const char *const names[] = {"x", "c", "n", "col", "v", "more_v"};
+  tl_measured_range measured[6];
   char text[8192];
   tl_diag d = {0};
-  for (size_t i = 0; i < 5; i++)
+  for (size_t i = 0; i < 6; i++)
     measured[i] = (tl_measured_range){tl_sv_from(names[i]), least, 2};
   const tl_precision_config c = {
       .mode = TL_PRECISION_MIX_FP16,
-      .ranges = {.on = true, .max_depth = 1 << 20, .measured = measured, .n_measured = 5}};
+      .ranges = {.on = true, .max_depth = 1 << 20, .measured = measured, .n_measured = 6}};
   *a = (analysis){0};
   tl_arena_init(&a->arena, 0);
   snprintf(text, sizeof text, "%s  %s\n}\n", head, lines);
@@ -192,6 +188,8 @@ static void graphs_have_close_bounds(void) {
       {"%y = Conv(%c, %k) : f32[1,2,4,3]", -13, 17},
       /* from both channels: 1 + 2 and -1 - 2; 4 + 1 and -3 - 3 */
       {"%y = ConvTranspose(%c, %k) : f32[1,2,4,5]", -17, 16},
+      /* all numbers of both kernels may meet in one output: 1 + 2 + 4 + 5 and -3 */
+      {"%y = ConvTranspose(%c, %k4) : f32[1,1,5,5]", -18, 27},
       /* the groups apart: 1 + 2; 4 and -3; -1 - 2; 1 and -3 */
       {"%y = ConvTranspose(%c, %k) {group=2} : f32[1,4,4,5]", -10, 11},
       /* x, and 4 x - 1 */
@@ -201,6 +199,8 @@ static void graphs_have_close_bounds(void) {
        UNKNOWN},
       /* each is at most the root of 2 times the scale */
       {"%y = LayerNormalization(%u, %two) {epsilon=0.0} : f32[1,2]", -2.828427, 2.828427},
+      /* means of values, or 0 where all is masked */
+      {"%y = Attention(%q, %q, %more_v) : f32[1,1,2,2]", -1, 2},
       {"%y = Identity(%inf) : f32[2]", 1, INFINITY},
       {"%y = Identity(%less) : f32[2]", -INFINITY, 3},
       {"%y = Identity(%u) : f32[1,2]", UNKNOWN},
@@ -411,8 +411,8 @@ static void bodies_are_linked(void) {
       {"%r, %l = Loop(%n, %c, %x) {body=graph @b(%i: i64[], %go: bool[], %s: f32[2]) -> (%on, %t, "
        "%u) {\n%on = Identity(%go)\n%t = Neg(%s)\n%u = Abs(%s)\n}}",
        "x-s in t-s turn t-r out u-l out "},
-      {"%r, %l = Scan(%x, %m) {num_scan_inputs=1, body=graph @b(%s: f32[2], %e: f32[2]) -> (%t, %u) "
-       "{\n%t = Add(%s, %e)\n%u = Neg(%e)\n}}",
+      {"%r, %l = Scan(%x, %m) {num_scan_inputs=1, body=graph @b(%s: f32[2], %e: f32[2]) -> (%t, "
+       "%u) {\n%t = Add(%s, %e)\n%u = Neg(%e)\n}}",
        "x-s in m-e in t-s turn t-r out u-l out "},
       {"%r = If(%c) {then_branch=graph @a() -> (%t) {\n%t = Neg(%x)\n}, else_branch=graph @b() -> "
        "(%u) {\n%u = Abs(%x)\n}}",
