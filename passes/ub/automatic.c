@@ -45,11 +45,16 @@ static void miss(tl_ub_fuser *f, uint32_t producer, uint32_t consumer, const cha
   tl_ub_note(f, &m);
 }
 
+/* Returns true if a node has more users than allowed. */
+static bool has_many_users(const tl_ub_graph *g, uint32_t at) {
+  uint32_t users[TL_UB_MOST_BRANCHES], others;
+  return tl_ub_users(g, at, users, TL_UB_MOST_BRANCHES, &others) > TL_UB_MOST_BRANCHES;
+}
+
 /* Returns true if a node has more users than allowed and at least one of them is in group a or
  * b. */
 static bool branches_inside(const tl_ub_graph *g, uint32_t at, uint32_t a, uint32_t b) {
-  uint32_t users[TL_UB_MOST_BRANCHES], others;
-  if (tl_ub_users(g, at, users, TL_UB_MOST_BRANCHES, &others) <= TL_UB_MOST_BRANCHES)
+  if (!has_many_users(g, at))
     return false;
   const tl_node *node = tl_node_get(g->m, g->at[at].id);
   for (uint32_t r = 0; r < node->n_results; r++)
@@ -62,9 +67,11 @@ static bool branches_inside(const tl_ub_graph *g, uint32_t at, uint32_t a, uint3
 }
 
 /* The same for any node of either group: the groups may be joined at a node other than the one with
- * many users. */
+ * many users. The producer comes first: the consumer is one of its users, none is looked for. */
 static bool has_branches(const tl_ub_graph *g, uint32_t producer, uint32_t consumer) {
   uint32_t leaders[] = {g->at[producer].leader, g->at[consumer].leader};
+  if (has_many_users(g, producer))
+    return true;
   for (uint32_t i = 0; i < 2; i++)
     for (uint32_t at = leaders[i]; at; at = g->at[at].next)
       if (branches_inside(g, at, leaders[0], leaders[1]))

@@ -29,6 +29,7 @@ SAMPLE = {
     'wide_concat': (200, 'operands of one node, looked up each by each'),
     'wide_split': (200, 'results of one node'),
     'ifs': (100, 'bodies'),
+    'equal_subtrees': (500, 'users of the one value that equal nodes become'),
 }
 
 
