@@ -9,7 +9,7 @@ SEED ?= 1
 KILLED ?= 55
 
 .PHONY: all demo check test install bench fuzz oom random endurance update format clean dist sbom deb static \
-	check-deb check-aarch64 check-armhf mutate coverage deep
+	check-deb check-aarch64 check-armhf mutate coverage analyze deep
 
 all:
 	@sh scripts/install-deps build
@@ -91,11 +91,19 @@ coverage:
 	@test -f build-coverage/build.ninja || CC=clang meson setup build-coverage -Dbuildtype=plain \
 	  -Doptimization=1 -Db_ndebug=true -Dc_link_args=-fprofile-instr-generate \
 	  "-Dc_args=-fprofile-instr-generate -fcoverage-mapping" >/dev/null
-	@LLVM_PROFILE_FILE=/dev/null ninja -C build-coverage --quiet tests/unit-tests tools/tailor
+	@LLVM_PROFILE_FILE=/dev/null ninja -C build-coverage --quiet tests/unit-tests tests/oom-test \
+	  tests/oom-extend tests/libfaults.so tools/tailor
 	@/usr/bin/python3 tests/coverage/run.py --build build-coverage
 
+# Four static analysers over the program, and integer and bounds checks while tests run.
+analyze:
+	@sh scripts/install-deps analyze
+	@/usr/bin/python3 tests/run.py --only build_gcc
+	@/usr/bin/python3 tests/analyze/run.py --build build-test/gcc
+	@/usr/bin/python3 tests/analyze/integers.py --build build-integers
+
 # The long forms of what CI samples: hours.
-deep: random oom fuzz mutate coverage
+deep: random oom fuzz mutate coverage analyze
 
 # Rewrites golden outputs and generated documents; review the diff.
 update: all

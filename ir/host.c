@@ -96,7 +96,8 @@ static void keep_spare(tl_host_heap *h, tl_host_bytes *b) {
 /* Allocates a payload; the header takes one alignment unit in front of it. Spare payloads give way
  * to it. */
 static tl_host_bytes *payload_new(tl_host_heap *h, uint64_t bytes) {
-  size_t size = ((size_t)bytes + 2 * PAYLOAD_ALIGNMENT - 1) & ~(size_t)(PAYLOAD_ALIGNMENT - 1);
+  size_t size = ((size_t)bytes + (size_t)2 * PAYLOAD_ALIGNMENT - 1) &
+                ~(size_t)(PAYLOAD_ALIGNMENT - 1);
   trim_spares(h, most_payload(h));
   tl_host_bytes *b = aligned_alloc(PAYLOAD_ALIGNMENT, size);
   if (!b) {

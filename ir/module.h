@@ -325,6 +325,9 @@ void tl_mute(tl_muted *muted, tl_module *m, tl_diag_fn fn, void *user);
 void tl_unmute(tl_muted *muted);
 /* Reports that memory is out, for the file of the module, and returns TL_NO_MEMORY. */
 tl_status tl_no_memory(const tl_module *m);
+#ifdef TL_ANALYSIS
+#define tl_no_memory(m) ((void)tl_no_memory(m), TL_NO_MEMORY) /* as in support/diag.h */
+#endif
 /* Takes over a file (closed even on failure). TL_NO_MEMORY. Beyond the first 64 files only the
  * mapping is kept, so that many files do not exhaust the process's descriptors. */
 tl_status tl_module_add_file(tl_module *m, tl_file *f) TL_NODISCARD;

@@ -68,6 +68,12 @@ tl_status tl_fail_memory(tl_diag *d, tl_location where);
 /* As tl_fail, with one of GE's error codes. */
 tl_status tl_fail_code(tl_diag *d, tl_status status, const char *code, tl_location where,
                        const char *fmt, ...) TL_PRINTF(5, 6);
+#ifdef TL_ANALYSIS
+/* tests/analyze: tools that look at one file at a time have to see that an error is never TL_OK. */
+#define tl_fail(d, status, ...) ((void)tl_fail(d, status, __VA_ARGS__), (status))
+#define tl_fail_memory(d, where) ((void)tl_fail_memory(d, where), TL_NO_MEMORY)
+#define tl_fail_code(d, status, ...) ((void)tl_fail_code(d, status, __VA_ARGS__), (status))
+#endif
 /* Reports a warning. */
 void tl_warn(tl_diag *d, tl_location where, const char *fmt, ...) TL_PRINTF(3, 4);
 /* As tl_warn, with a code that scripts may look for ("W_FUSION_UNKNOWN_PASS"). */

@@ -254,7 +254,7 @@ static bool is_sparse(int fd) {
  * *skipped to its length, 0 for data, and *left to the data before the next hole. What a file
  * system does not tell is data. */
 static tl_status skip_hole(tl_writer *w, int fd, off_t from, uint64_t *left, uint64_t *skipped) {
-  off_t data = lseek(fd, from, SEEK_DATA), end = data;
+  off_t data = lseek(fd, from, SEEK_DATA);
   *skipped = 0;
   if (data < 0 && errno == ENXIO)
     data = from + (off_t)*left; /* nothing else comes */
@@ -264,7 +264,7 @@ static tl_status skip_hole(tl_writer *w, int fd, off_t from, uint64_t *left, uin
     w->flushed += *skipped;
     return lseek(w->fd, (off_t)*skipped, SEEK_CUR) < 0 ? fail_errno(w, "write") : TL_OK;
   }
-  end = data < 0 ? data : lseek(fd, data, SEEK_HOLE);
+  off_t end = data < 0 ? data : lseek(fd, data, SEEK_HOLE);
   if (end > from && (uint64_t)(end - from) < *left)
     *left = (uint64_t)(end - from);
   return TL_OK;

@@ -14,7 +14,8 @@ import time
 import processes
 
 GROUPS = {
-    'build': ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'scaffold', 'debugger',
+    'build': ['build_gcc', 'ort', 'build_sanitized', 'style', 'analyze', 'hardened', 'guard',
+              'scaffold', 'debugger',
               'docs', 'named', 'sessions', 'worked_examples', 'fusion_names'],
     'unit': ['unit', 'threads', 'cli', 'limits', 'deps', 'cache', 'builds', 'library', 'tour',
              'python',

@@ -12,7 +12,6 @@ import glob
 import os
 import shutil
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 import groups  # noqa: E402
@@ -93,6 +92,17 @@ class Tests:
     def style(self):
         """layers, licences, sizes, headers, symbols"""
         return counted([PYTHON, 'tests/style/check.py', '--lib-dir', self.folder('gcc')])
+
+    def analyze(self):
+        """clang-tidy and cppcheck over what the last 20 commits changed; planted mistakes"""
+        text, counts = counted([PYTHON, 'tests/analyze/test_analyze.py'])
+        more, others = counted([PYTHON, 'tests/analyze/run.py', '--build', self.folder('gcc'),
+                                '--changed', 'HEAD~20', '--files', '40', '--seconds', '60'])
+        return text + more, tuple(a + b for a, b in zip(counts, others))
+
+    def hardened(self):
+        """the check of hardened packages finds what a program lacks; flags of -Dhardened=true"""
+        return counted([PYTHON, 'tests/packages/test_hardened.py'])
 
     def debugger(self):
         """the printers of the debugger show modules, nodes and values"""
@@ -286,32 +296,8 @@ class Tests:
     def oom(self):
         """conversions, and passes and ops of programs, in which the n-th allocation fails, for
         every n, sanitized"""
-        program = os.path.join(self.folder('asan'), 'tests', 'oom-test')
-        official = '/usr/lib/python3/dist-packages/onnx/backend/test/data/node/'
-        text, total = counted([program.replace('oom-test', 'oom-extend')])
-        text = ''.join(f'{s}\n' for s in text.splitlines() if not SUMMARY.match(s))
-        for model, suffix, *mode in (('tests/oom/model.tir', 'air'),
-                                     ('tests/oom/model.tir', 'onnx'),
-                                     ('tests/oom/model.tir', 'onnx', 'force_fp32'),
-                                     ('tests/oom/loops.tir', 'air'),
-                                     ('tests/oom/kernels.tir', 'air'),
-                                     ('tests/oom/quantized.tir', 'air'),
-                                     ('tests/oom/half.tir', 'onnx'),
-                                     ('tests/oom/scaled.tir', 'onnx'),
-                                     ('tests/oom/tail_if.tir', 'onnx'),
-                                     ('tests/oom/tail_lists.tir', 'onnx'),
-                                     ('tests/oom/step.tir', 'air', '-', 'tests/oom/optim.tir'),
-                                     ('tests/oom/step.tir', 'air', '-', 'tests/oom/single.tir'),
-                                     (official + 'test_if', 'air'),
-                                     (official + 'test_loop11', 'onnx'),
-                                     (official + 'test_softmax_axis_0_expanded', 'onnx')):
-            path = model if model.endswith('.tir') else model + '/model.onnx'
-            with tempfile.TemporaryDirectory() as work:
-                output = os.path.join(work, 'out.' + suffix)
-                more, counts = counted([program, path, output, *mode])
-            text += ''.join(f'{s}\n' for s in more.splitlines() if not SUMMARY.match(s))
-            total = [a + b for a, b in zip(total, counts)]
-        return text, tuple(total)
+        return counted([PYTHON, 'tests/oom/conversions.py', '--tests',
+                        os.path.join(self.folder('asan'), 'tests')])
 
     def faults(self, script, *more):
         return counted([PYTHON, f'tests/oom/{script}', '--tailor', self.tool('gcc'), '--faults',

@@ -114,12 +114,12 @@ static void sort_fields(tl_air *a, size_t from) {
   tl_encoder *b = &a->buf;
   size_t n = b->failed ? 0 : b->n - from;
   const char *copy = n ? tl_arena_copy(&a->arena, b->p + from, n) : NULL;
-  tl_air_bytes left = {(const unsigned char *)copy, (const unsigned char *)copy + n};
   tl_air_field f;
   tl_air_bytes value;
   placed_vec fields = {0};
   if (!copy)
     return;
+  tl_air_bytes left = {(const unsigned char *)copy, (const unsigned char *)copy + n};
   for (const unsigned char *start = left.p; tl_air_next_field(&left, &f); start = left.p) {
     placed one = {{start, left.p}, {none, none}, f.number, fields.n};
     if (f.number == TL_DESC_ATTR && f.wire == TL_WIRE_LENGTH)

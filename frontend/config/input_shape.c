@@ -71,7 +71,7 @@ static tl_status read_dims(tl_diag *d, tl_arena *a, tl_location where, tl_sv tex
     bounds[i] = TL_DIM_UNKNOWN;
   for (tl_sv rest = text; rest.p;) {
     tl_sv item = tl_sv_trim(tl_sv_split(&rest, ','));
-    tl_dim *of_dim = &bounds[2 * out->rank];
+    tl_dim *of_dim = &bounds[2 * (size_t)out->rank];
     bool good = read_dim(item, &dims[out->rank++], of_dim);
     if (of_dim[0] != TL_DIM_UNKNOWN) {
       out->bounds = bounds;

@@ -38,7 +38,7 @@ const char *tl_run_section_name(tl_run_section section) { return section_names[s
 
 const char *tl_run_spelled(const char *name, char out[TL_RUN_NAME_BYTES]) {
   size_t n = 0;
-  for (; name[n] && n < TL_RUN_NAME_BYTES - 1; n++)
+  for (; n < TL_RUN_NAME_BYTES - 1 && name[n]; n++)
     out[n] = name[n] == '-' ? '_' : name[n];
   out[n] = '\0';
   return out;

@@ -42,7 +42,7 @@ static bool has(const cJSON *object, const char *name) {
   tl_run_object o = {.json = {.root = (cJSON *)object}};
   char dashes[TL_RUN_NAME_BYTES];
   size_t n = 0;
-  for (; name[n] && n < sizeof dashes - 1; n++)
+  for (; n < sizeof dashes - 1 && name[n]; n++)
     dashes[n] = name[n] == '_' ? '-' : name[n];
   dashes[n] = '\0';
   return tl_run_member_find_json(&o, dashes);

@@ -197,7 +197,7 @@ static tl_status store_extra(tl_parser *p, tl_extra e, const tl_u32_vec *pairs, 
   e.n_metadata = pairs->n / 2;
   e.metadata = metadata;
   for (uint32_t i = 0; i < e.n_metadata; i++)
-    metadata[i] = (tl_pair){pairs->at[2 * i], pairs->at[2 * i + 1]};
+    metadata[i] = (tl_pair){pairs->at[2 * (size_t)i], pairs->at[2 * (size_t)i + 1]};
   *out = e;
   return TL_OK;
 }

@@ -127,8 +127,9 @@ static bool same_pads(tl_site *site, uint32_t n, int64_t *out) {
     int64_t total = (made - 1) * stride + span - size;
     total = total < 0 ? 0 : total;
     int64_t small = total / 2;
-    out[2 * i] = mode == TL_SYM_SAME_UPPER ? small : total - small;
-    out[2 * i + 1] = total - out[2 * i];
+    int64_t begin = mode == TL_SYM_SAME_UPPER ? small : total - small;
+    *out++ = begin;
+    *out++ = total - begin;
   }
   return true;
 }
@@ -136,7 +137,7 @@ static bool same_pads(tl_site *site, uint32_t n, int64_t *out) {
 /* Reorders pads from ONNX's [b0, b1.., e0, e1..] to the NPU's [b0, e0, b1, e1..]. Absent pads are
  * 0. */
 static tl_rv pads_by_dim(tl_site *site, tl_rv v, uint32_t n) {
-  int64_t *at = tl_npu_room(site, 2 * n, sizeof *at);
+  int64_t *at = tl_npu_room(site, 2 * (size_t)n, sizeof *at);
   tl_int_list list = {0};
   if (!at)
     return tl_rv_none();
@@ -147,8 +148,8 @@ static tl_rv pads_by_dim(tl_site *site, tl_rv v, uint32_t n) {
     return tl_rv_none();
   }
   for (uint32_t i = 0; list.at && i < n; i++) {
-    at[2 * i] = list.at[i];
-    at[2 * i + 1] = list.at[n + i];
+    at[2 * (size_t)i] = list.at[i];
+    at[2 * (size_t)i + 1] = list.at[(size_t)n + i];
   }
   return tl_rv_list(at, 2 * n);
 }

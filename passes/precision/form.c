@@ -405,7 +405,7 @@ static void warn_type(const tl_precision_forms *f, const char *path, uint32_t li
   tl_location where = {.file = path, .line = line, .column = 1};
   const char *nearest = NULL;
   size_t best = 4;
-  tl_op_info info;
+  tl_op_info info = {0};
   for (uint32_t i = 0; i < f->table->n_tables; i++) {
     info.table = f->table->tables[i];
     for (uint32_t k = 0; k < info.table->n_rows; k++) {

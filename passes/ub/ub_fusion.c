@@ -131,7 +131,8 @@ static tl_status count_kernels(fusion *ctx, const tl_ub_graph *g, const uint32_t
 
 static tl_status run_passes(fusion *ctx, tl_ub_fuser *f) {
   uint64_t classes = classes_of(f->g);
-  uint32_t *counts = tl_arena_calloc(ctx->pass->scratch, 2 * (ctx->n_rows + 1U), sizeof *counts);
+  uint32_t *counts =
+      tl_arena_calloc(ctx->pass->scratch, 2 * ((size_t)ctx->n_rows + 1), sizeof *counts);
   f->g->no_memory = f->g->no_memory || !counts;
   for (uint32_t i = 0; i < ctx->n_order && classes && !f->stopped && !f->g->no_memory; i++) {
     uint32_t row = ctx->order[i].position;

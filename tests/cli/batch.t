@@ -131,3 +131,7 @@ $ tailor convert m1.tir -o n.air -q --memory-limit=nothing
 ! tailor: error: --memory-limit: 'nothing' is not a size
 !   hint: write a number of bytes, or for example 512M or 2G
 ? 1
+# What a batch prints and cannot be written is an error, as for a single model.
+$ printf '[{"model": "m1.tir", "outputs": ["full.air"], "options": {"print-inputs": true}}]' >full.json; tailor convert --batch full.json >/dev/full
+! tailor: error: cannot write to standard output: No space left on device
+? 4

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """`make coverage`: which lines and branches of each room the cheap kinds of tests run: unit tests,
-golden files (many in one process: tests/mutate/server.c), the command line, readers.
+golden files (many in one process: tests/mutate/server.c), the command line, readers, and failing
+allocations.
 
   run.py --build DIR [--floors FILE] [--kinds unit,golden,...] [--keep] [--uncovered ROOM]
 
@@ -16,6 +17,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -42,10 +44,23 @@ def kinds(build):
         'reader': [PYTHON, 'tests/reader/run.py', *tool, *(['--ort', ort] if there else [])],
         'air_hostile': [PYTHON, 'tests/air/hostile.py', *tool],
         'air_foreign': [PYTHON, 'tests/air/foreign.py', *tool],
+        'air_text': [PYTHON, 'tests/air/text.py', *tool, '--every', '58'],
+        'air_round_trip': [PYTHON, 'tests/air/round_trip.py', *tool, '--every', '24', '--verify',
+                           '12'],
         'air_options': [PYTHON, 'tests/cli/test_air_options.py', *tool],
+        'official': [PYTHON, 'tests/conformance/run.py', *tool, '--set', 'official'],
+        'training_info': [PYTHON, 'tests/train/training_info.py', *tool],
+        'recurrent': [PYTHON, 'tests/conformance/recurrent.py', *tool],
+        'precision_search': [PYTHON, 'tests/precision/search.py', *tool],
+        'json_outputs': [PYTHON, 'tests/cli/json_outputs.py', *tool],
         'hostile': [PYTHON, 'tests/hostile/run.py', *tool],
         'run_config': [PYTHON, 'tests/cli/test_run_config.py', *tool],
         'recognised': [PYTHON, 'tests/train/recognised.py', *tool],
+        'precision_files': [PYTHON, 'tests/precision/real_files.py', *tool],
+        'dumps': [PYTHON, 'tests/debug/dumps.py', *tool],
+        'oom': [PYTHON, 'tests/oom/conversions.py', '--tests', os.path.join(build, 'tests')],
+        'oom_commands': [PYTHON, 'tests/oom/memory.py', *tool, '--faults',
+                         os.path.join(build, 'tests', 'libfaults.so'), '--sample', '4'],
     }
 
 
@@ -74,10 +89,11 @@ def run(build, chosen, raw):
         if name == 'golden':
             run_golden(build, env)
             continue
+        start = time.monotonic()
         p = subprocess.run(kinds(build)[name], cwd=ROOT, env=env, capture_output=True, text=True,
                            errors='replace', check=False)
         last = (p.stdout.strip().splitlines() or ['no output'])[-1]
-        print(f'{name}: {last}', flush=True)
+        print(f'{name}: {last} [{time.monotonic() - start:.0f} s]', flush=True)
 
 
 def tool_of(name):

@@ -97,13 +97,14 @@ static void start(batch *b, job *j) {
   j->state = DONE;
 }
 
-/* Copies what a job has printed to where it belongs. */
-static void show(int from, FILE *to) {
+/* Copies what a job has printed to where it belongs. Returns false when that takes no more. */
+static bool show(int from, FILE *to) {
   char block[8192];
   off_t at = 0;
+  bool good = true;
   for (ssize_t got; from >= 0 && (got = pread(from, block, sizeof block, at)) > 0; at += got)
-    fwrite(block, 1, (size_t)got, to);
-  fflush(to);
+    good = fwrite(block, 1, (size_t)got, to) == (size_t)got && good;
+  return fflush(to) == 0 && good;
 }
 
 /* Says which job of a file has failed: what it said may name no file. */
@@ -122,8 +123,11 @@ static void show_done(batch *b) {
       continue;
     if (j->state != DONE)
       return;
-    show(j->out, stdout);
-    show(j->err, stderr);
+    if (!show(j->out, stdout) && !b->code)
+      b->code =
+          tl_status_exit_code(tl_fail(&b->cli->diag, TL_IO, TL_NOWHERE,
+                                      "cannot write to standard output: %s", strerror(errno)));
+    (void)show(j->err, stderr); /* nobody is left who could be told */
     tl_messages_take(&b->cli->messages, j->log);
     close_outputs(j);
     j->state = SHOWN;

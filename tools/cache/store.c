@@ -244,10 +244,10 @@ void tl_store_remove(const tl_store *s, const char *path) {
   char aside[TL_STORE_PATH];
   if (mkdtemp(join(s->dir, "tmp/old-XXXXXX", aside)) && rename(path, aside) == 0)
     erase(aside);
-  else if (unlink(path) == 0 || errno != ENOENT) /* a file does not replace a folder */
+  else {
+    unlink(path); /* a file does not replace a folder */
     rmdir(aside);
-  else
-    rmdir(aside);
+  }
 }
 
 void tl_store_sweep(const tl_store *s) {

@@ -180,6 +180,7 @@ static tl_status look_at(look *k, tl_module *m) {
     k->d = &d;
     k->range = &range;
     add_nodes(k);
+    k->d = k->range = NULL;
   }
   tl_arena_release(&arena);
   return status == TL_NO_MEMORY || k->no_memory ? TL_NO_MEMORY : TL_OK;

@@ -223,7 +223,7 @@ static void divide(job *j, unsigned threads) {
   const tl_gemm *g = j->g;
   double products = (double)g->m * (double)g->n * (double)g->k;
   int64_t wanted = 1;
-  if (threads > 1 && g->batches < 4u * threads && products > TASK_PRODUCTS) {
+  if (threads > 1 && g->batches < (uint64_t)4 * threads && products > TASK_PRODUCTS) {
     double most = products / TASK_PRODUCTS;
     int64_t limit = (int64_t)threads * TASKS_A_THREAD;
     wanted = most < (double)limit ? (int64_t)most : limit;

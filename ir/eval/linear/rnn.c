@@ -249,7 +249,7 @@ static void run_row(const layer *l, int64_t b) {
   const bool reversed = l->direction == 1 || l->first_reversed;
   const int64_t length = l->lengths ? l->lengths[b] : l->steps;
   const uint32_t each = l->gates == 1 ? 1 : l->gates == 3 ? 2 : 3;
-  const tl_rnn_activation *f = l->f + l->direction * each;
+  const tl_rnn_activation *f = l->f + (size_t)l->direction * each;
   memset(h, 0, 2 * bytes);
   if (l->h0)
     memcpy(h, l->h0 + state_at(l, b), bytes);

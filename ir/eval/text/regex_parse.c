@@ -329,6 +329,7 @@ static bool parse_count(parser *p, int *out) {
 /* Parses {n} {n,} {n,m}. Anything else in braces is literal text, and nothing is consumed. */
 static bool parse_braces(parser *p, int *least, int *most) {
   const char *start = p->p;
+  *least = 0;
   bool ok = accept(p, "{") && parse_count(p, least);
   *most = *least;
   if (ok && accept(p, ","))
