@@ -85,7 +85,7 @@ mutate:
 	@/usr/bin/python3 tests/mutate/mutate.py --build build-test/gcc --sanitized build-test/asan \
 	  --n $(MUTANTS) --seed $(SEED) --jobs 2 --ledger build-mutate/ledger.tsv --least $(KILLED)
 
-# Lines and branches of each room that the cheap kinds of tests run, against tests/coverage/floors.tsv.
+# Lines and branches of each room that tests run, against tests/coverage/floors.tsv: 25 minutes.
 coverage:
 	@sh scripts/install-deps coverage
 	@test -f build-coverage/build.ninja || CC=clang meson setup build-coverage -Dbuildtype=plain \

@@ -20,7 +20,7 @@ GROUPS = {
     'unit': ['unit', 'threads', 'cli', 'limits', 'deps', 'cache', 'builds', 'library', 'tour',
              'python',
              'atc_lines', 'air_options',
-             'run_config', 'run_config_effects', 'precision_files', 'hostile', 'reader',
+             'run_config', 'run_config_effects', 'precision_files', 'hostile', 'reader', 'opsets',
              'air_round_trip', 'air_hostile', 'air_foreign', 'air_attributes', 'air_ops',
              'air_sample', 'air_text', 'air_raised', 'air_verify', 'origins', 'diff', 'parts',
              'op_dtypes', 'runners',

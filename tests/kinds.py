@@ -44,6 +44,8 @@ SCRIPTS = {
         'instructions of whole commands against their limits'),
     'json_outputs': ('tests/cli/json_outputs.py', 'gcc',
         'what commands print with --json against docs/json.md; models of more than 2 GiB'),
+    'opsets': ('tests/reader/opsets.py', 'gcc',
+        'nodes as old opsets wrote them, and sparse weights, against their formulas'),
     'origins': ('tests/air/origins.py', 'gcc',
         'each node of AIR says which nodes of the model it comes from, and explain finds '
         'it'),

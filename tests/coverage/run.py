@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""`make coverage`: which lines and branches of each room the cheap kinds of tests run: unit tests,
+"""`make coverage`: which lines and branches of each room tests run: unit tests,
 golden files (many in one process: tests/mutate/server.c), the command line, readers, and failing
 allocations.
 
@@ -42,6 +42,7 @@ def kinds(build):
         'golden': None,
         'cli': [PYTHON, 'tests/cli/run.py', *tool, 'tests/cli', 'tests/limits'],
         'reader': [PYTHON, 'tests/reader/run.py', *tool, *(['--ort', ort] if there else [])],
+        'opsets': [PYTHON, 'tests/reader/opsets.py', *tool],
         'air_hostile': [PYTHON, 'tests/air/hostile.py', *tool],
         'air_foreign': [PYTHON, 'tests/air/foreign.py', *tool],
         'air_text': [PYTHON, 'tests/air/text.py', *tool, '--every', '58'],
