@@ -59,6 +59,7 @@ random:
 	@/usr/bin/python3 tests/hunt/hunt.py --part onnx --n 8000 --quiet --tailor build-random/tools/tailor --ort tests/ort
 	@/usr/bin/python3 tests/hunt/hunt.py --part npu --n 8000 --quiet --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/hunt/train.py --n 4000 --tailor build-random/tools/tailor
+	@/usr/bin/python3 tests/hunt/grammar.py --most 400 --tailor build-random/tools/tailor --ort tests/ort
 	@/usr/bin/python3 tests/rules/random_scopes.py --n 1000 --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/precision/random_graphs.py --n 20000 --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/ub/random_groups.py --n 100000 --tailor build-random/tools/tailor

@@ -36,7 +36,8 @@ GROUPS = {
                'train_air', 'training_info', 'train_steps', 'half_steps',
                'gradients', 'formulas', 'estimates', 'artifacts', 'single_graph', 'loop_steps',
                'variants', 'planted', 'layers', 'dumps', 'reproducers'],
-    'deep': ['random_graphs', 'random_scopes', 'hunt', 'hunt_npu', 'hunt_train', 'precision',
+    'deep': ['random_graphs', 'random_scopes', 'hunt', 'hunt_npu', 'hunt_train', 'grammar',
+             'precision',
              'ranges', 'extremes', 'kernels', 'train_random', 'tail_random', 'oom',
              'oom_commands', 'file_faults', 'determinism', 'emulation', 'fuzz'],
 }

@@ -189,6 +189,11 @@ class Tests:
         """models of all kinds, changed at random: original against converted, in ONNX Runtime"""
         return self.against_ort('../hunt/hunt.py', '--part', 'onnx', '--n', '600', '--quiet')
 
+    def grammar(self):
+        """models of one node, of every op with a recipe, in pairs of all that can vary: converted,
+        evaluated, and in ONNX Runtime"""
+        return self.against_ort('../hunt/grammar.py', '--least', '1', '--most', '6')
+
     def hunt_npu(self):
         """models of all kinds, changed at random: original against NPU form, in the evaluator"""
         return counted([PYTHON, 'tests/hunt/hunt.py', '--part', 'npu', '--n', '600', '--quiet',
