@@ -228,7 +228,7 @@ static tl_status make_body(const tl_module *m, tl_node_id n, tl_module *body) {
     tl_type_id type = v ? tl_scope_formal_type(m, v, body) : TL_NO_TYPE;
     tl_value_id formal =
         name == TL_NO_SYMBOL ? TL_NO_VALUE : tl_graph_add_input(body, g, name, type, TL_NO_TENSOR);
-    if (!formal)
+    if (!formal || (v && !type))
       return tl_no_memory(m);
     operands[i] = v ? formal : TL_NO_VALUE; /* an absent operand keeps its input */
   }
