@@ -125,6 +125,22 @@ EXAMPLES = [
     ('26', 'adamw', True, {'splits': 1}),
 ]
 
+# What the report counts of golden tests: nodes that were split, edges that were removed, edges that
+# would have closed a cycle, edges in front of states in place. The first line of each test says why.
+COUNTS = {
+    'one-bucket': (0, 0, 0, 0), 'norm-of-one-bucket': (0, 0, 0, 0),
+    'barrier-of-one-bucket': (0, 0, 0, 0), 'states-apart': (0, 0, 0, 0),
+    'effects-stay-together': (0, 0, 0, 0), 'joined-for-a-norm': (0, 0, 0, 0),
+    'adagrad-needs-its-gradient': (0, 0, 0, 0), 'preview-optimizers': (1, 0, 0, 0),
+    'conditional-updates': (1, 0, 0, 0), 'joined-tensors': (1, 0, 0, 0),
+    'check-of-three': (1, 0, 0, 0), 'decomposed-adam': (1, 0, 0, 0), 'norm-of-all': (1, 0, 0, 0),
+    'barriers': (1, 5, 0, 0), 'barrier-in-front-of-others': (1, 6, 0, 0),
+    'last-bucket-of-two-groups': (1, 3, 0, 0), 'gates-go': (0, 1, 0, 0),
+    'user-edges-go-when-asked': (0, 2, 0, 0), 'relaxed-user-edge': (0, 0, 1, 0),
+    'edge-against-a-user': (0, 0, 1, 0), 'states-in-place': (0, 0, 0, 1), 'loop': (0, 1, 0, 1),
+    'reader-behind-its-writer': (0, 0, 1, 1),
+}
+
 
 def tail_report(tool, name, folder, tail, as_it_stands=False):
     """Report, explanation, trace and messages of a golden test of tail-opt, scheduled. A node with
@@ -209,6 +225,16 @@ def check_examples(tool, folder):
             check('explained: what waits', verdicts['U1'] == verdicts['W4'] == 'data')
 
 
+def check_counts(tool, folder):
+    for name, wanted in COUNTS.items():
+        report, _, _, messages = tail_report(tool, name, folder, True)
+        found = tuple(report[k] for k in ('splits', 'edges_removed', 'edges_rejected',
+                                          'hazard_edges'))
+        check(f'counts of {name}: {found}, not {wanted}', found == wanted)
+        check(f'{name}: W-TAIL-STATE', messages.count('W-TAIL-STATE') == (
+            name == 'reader-behind-its-writer'))
+
+
 def drawn(png):
     """Are several colours there? Rows of an 8-bit picture, filters not undone: enough to tell."""
     with open(png, 'rb') as f:
@@ -256,6 +282,7 @@ def main():
         check_trace(json.loads(texts['trace']), report)
         check_page(texts['html'])
         check_examples(tool, folder)
+        check_counts(tool, folder)
         check_values(tool, folder)
         check_browser(folder, first['html'])
     for line in problems:

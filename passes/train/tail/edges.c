@@ -117,6 +117,19 @@ static void guard_batch(tl_tail *t, const hazard *at, uint32_t n, uint64_t *bits
       t->no_memory = !hazard_vec_push(out, at[i]) || t->no_memory;
 }
 
+/* Orders a reader of a state before its writer. If the reader needs a result of the writer, nothing
+ * can, and it reads what the writer has written over: that is warned of, once. */
+static uint32_t guard_one(tl_tail *t, const hazard *h) {
+  uint32_t before = t->counts.edges_rejected;
+  uint32_t added = tl_tail_add_edge(t, h->reader, h->writer, TL_CONTROL_MEMORY);
+  if (t->counts.edges_rejected != before && !t->warned_state)
+    tl_warn_code(t->m->diag, "W-TAIL-STATE", tl_node_where(t->m, h->reader),
+                 "reads a state behind the node that updates it in place\vread a copy that is made "
+                 "before, or leave inplace_state off");
+  t->warned_state = t->warned_state || t->counts.edges_rejected != before;
+  return added;
+}
+
 /* Orders readers of a state before the node that updates it in place, 64 hazards at a time. */
 uint32_t tl_tail_guard_states(tl_tail *t) {
   hazard_vec all = {0};
@@ -130,7 +143,7 @@ uint32_t tl_tail_guard_states(tl_tail *t) {
   for (uint32_t i = 0; bits && i < all.n; i += BATCH)
     guard_batch(t, all.at + i, all.n - i < BATCH ? all.n - i : BATCH, bits, &open);
   for (uint32_t i = 0; i < open.n && !t->no_memory; i++)
-    n += tl_tail_add_edge(t, open.at[i].reader, open.at[i].writer, TL_CONTROL_MEMORY);
+    n += guard_one(t, &open.at[i]);
   hazard_vec_release(&all);
   hazard_vec_release(&open);
   free(bits);

@@ -54,7 +54,8 @@ typedef struct tl_tail {
   tl_tail_change_vec changes; /* owned */
   tl_node_id *listed; /* [n_listed] nodes as they stood before an edge moved some; NULL: none */
   uint32_t n_listed;
-  bool warned; /* W-TAIL-CLIP */
+  bool warned;       /* W-TAIL-CLIP */
+  bool warned_state; /* W-TAIL-STATE */
   bool no_memory;
 } tl_tail;
 
