@@ -332,7 +332,11 @@ int __wrap_main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "--serve") == 0)
     return serve(argv[2]);
   tl_mutant = which ? atoi(which) : 0;
-  if (tl_mutant > 0) /* oom-test converts a model thousands of times */
-    limit(strstr(argv[0], "oom-test") ? OOM_SECONDS : MAIN_SECONDS);
+  if (tl_mutant > 0) { /* oom-test converts a model thousands of times */
+    const unsigned seconds = strstr(argv[0], "oom-test") ? OOM_SECONDS : MAIN_SECONDS;
+    const struct itimerval timer = {.it_value.tv_sec = seconds};
+    limit(seconds);
+    setitimer(ITIMER_PROF, &timer, NULL); /* whoever started this may set another limit */
+  }
   return __real_main(argc, argv);
 }
