@@ -126,7 +126,7 @@ EXAMPLES = [
 ]
 
 # What the report counts of golden tests: nodes that were split, edges that were removed, edges that
-# would have closed a cycle, edges in front of states in place. The first line of each test says why.
+# would have closed a cycle, edges in front of states in place. The first line of each says why.
 COUNTS = {
     'one-bucket': (0, 0, 0, 0), 'norm-of-one-bucket': (0, 0, 0, 0),
     'barrier-of-one-bucket': (0, 0, 0, 0), 'states-apart': (0, 0, 0, 0),
