@@ -66,12 +66,15 @@ random:
 	@/usr/bin/python3 tests/train/random_train.py --n 10000 --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/train/tail_random.py --graphs 10000 --tailor build-random/tools/tailor
 
-# 100,000 conversions in one process: its memory and its open files must not grow.
+# 100,000 conversions in one process: its memory and its open files must not grow. 200 processes at
+# once, and a million nodes with 100 GB of sparse weights.
 endurance:
 	@sh scripts/install-deps test
 	@test -f build-random/build.ninja || meson setup build-random -Dbuildtype=release >/dev/null
-	@ninja -C build-random --quiet tests/endurance
+	@ninja -C build-random --quiet tests/endurance tools/tailor
 	@mkdir -p build-random/endurance && build-random/tests/endurance build-random/endurance 100000
+	@/usr/bin/python3 tests/endurance/large.py --tailor build-random/tools/tailor --processes 200 \
+	  --nodes 1000000 --gigabytes 100
 
 # Every allocation of every command failing, and every call that writes: CI takes a sample.
 oom:

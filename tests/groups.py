@@ -17,7 +17,7 @@ GROUPS = {
     'build': ['build_gcc', 'ort', 'build_sanitized', 'style', 'analyze', 'hardened', 'guard',
               'scaffold', 'debugger',
               'docs', 'named', 'sessions', 'worked_examples', 'fusion_names'],
-    'unit': ['unit', 'threads', 'cli', 'limits', 'deps', 'cache', 'builds', 'library', 'tour',
+    'unit': ['unit', 'threads', 'cli', 'limits', 'large', 'deps', 'cache', 'builds', 'library', 'tour',
              'python',
              'atc_lines', 'air_options',
              'run_config', 'run_config_effects', 'precision_files', 'hostile', 'reader', 'opsets',

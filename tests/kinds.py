@@ -36,6 +36,8 @@ SCRIPTS = {
         'public names of fusions that have rules, and those that have none yet'),
     'gradients': ('tests/train/gradients.py', 'gcc',
         'gradient ops of ONNX Runtime and their NPU forms against finite differences; AIR'),
+    'large': ('tests/endurance/large.py', 'gcc',
+        'forty processes at once; a model with 20 GB of sparse weights'),
     'growth': ('tests/speed/growth.py', 'gcc',
         'instructions of conversions of awkward graphs against their size'),
     'hostile': ('tests/hostile/run.py', 'asan',
