@@ -143,6 +143,8 @@ typedef struct tl_extra {
   tl_symbol origins;       /* of a node that a pass made: nodes of the model that it comes from, a
                               list as in trace.h; 0: none, or metadata says it */
   bool inserted;           /* it was put beside these, and is no part of what they compute */
+  bool plain_origins;      /* `origins` has no escapes */
+  const tl_pair *plain;    /* equals `metadata` where trace.c wrote it and its lists have no escapes */
 } tl_extra;
 
 /* A call of a model-local function that was inlined. */

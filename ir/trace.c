@@ -79,6 +79,10 @@ static tl_sv get(const tl_module *m, tl_node_id n, tl_trace what, bool *plain) {
     tl_sv value = tl_sym(m, e->metadata[i].value);
     if (!tl_sv_eq(tl_sym(m, e->metadata[i].key), keys[what]))
       continue;
+    if (e->plain == e->metadata) {
+      *plain = what != TL_TRACE_MULTI;
+      return value;
+    }
     bool good = what == TL_TRACE_MULTI ? tl_sv_is(value, "true") : is_list(value, plain);
     return good ? value : TL_SV("");
   }
@@ -185,9 +189,8 @@ static tl_sv origins_of(const tl_module *m, tl_node_id n, bool *inserted, bool *
   *inserted = names.n || m->extras.at[slot].inserted;
   if (names.n)
     return names;
-  names = tl_sym(m, m->extras.at[slot].origins);
-  *plain = is_plain_list(names);
-  return names;
+  *plain = m->extras.at[slot].plain_origins;
+  return tl_sym(m, m->extras.at[slot].origins);
 }
 
 /* What a node is made of, while it is listed. Items of a long list are found by their hash. */
@@ -434,33 +437,36 @@ static tl_status put(tl_module *m, tl_pair *pairs, uint32_t *n, tl_trace what, t
   return p.key == TL_NO_SYMBOL || p.value == TL_NO_SYMBOL ? TL_NO_MEMORY : TL_OK;
 }
 
-static tl_status put_list(tl_module *m, tl_buf *list, tl_trace what, tl_pair *pairs, uint32_t *n) {
+/* *plain: becomes false if the list has escapes. */
+static tl_status put_list(tl_module *m, tl_buf *list, tl_trace what, tl_pair *pairs, uint32_t *n,
+                          bool *plain) {
   tl_buf_add_char(list, ']');
+  *plain = *plain && has_no_escapes(tl_buf_view(list));
   tl_status status = list->failed ? TL_NO_MEMORY : put(m, pairs, n, what, tl_buf_view(list));
   tl_buf_release(list);
   return status;
 }
 
 static tl_status put_origins(tl_module *m, const tl_node_id *taken, uint32_t n, tl_pair *pairs,
-                             uint32_t *n_pairs) {
+                             uint32_t *n_pairs, bool *plain) {
   origins o;
   origins_init(&o);
   for (uint32_t i = 0; i < n; i++)
     add_node(m, taken[i], &o);
-  tl_status status = put_list(m, &o.names, TL_TRACE_NAMES, pairs, n_pairs);
-  tl_status other = put_list(m, &o.types, TL_TRACE_TYPES, pairs, n_pairs);
+  tl_status status = put_list(m, &o.names, TL_TRACE_NAMES, pairs, n_pairs, plain);
+  tl_status other = put_list(m, &o.types, TL_TRACE_TYPES, pairs, n_pairs, plain);
   origins_release(&o);
   return status != TL_OK ? status : other;
 }
 
 static tl_status put_passes(tl_module *m, const tl_node_id *taken, uint32_t n, tl_sv pass,
-                            tl_pair *pairs, uint32_t *n_pairs) {
+                            tl_pair *pairs, uint32_t *n_pairs, bool *plain) {
   tl_buf list;
   tl_buf_init(&list);
   for (uint32_t i = 0; i < n; i++)
     splice(&list, tl_trace_get(m, taken[i], TL_TRACE_PASSES));
   add_item(&list, pass);
-  return put_list(m, &list, TL_TRACE_PASSES, pairs, n_pairs);
+  return put_list(m, &list, TL_TRACE_PASSES, pairs, n_pairs, plain);
 }
 
 /* The nodes taken agree in their marks, so that one of them tells. */
@@ -482,10 +488,11 @@ tl_status tl_trace_record(tl_module *m, tl_node_id made, const tl_node_id *taken
                           tl_sv pass, bool several) {
   uint32_t slot = tl_node_get(m, made)->extra, n_pairs = 0;
   tl_pair *pairs = tl_arena_calloc(&m->arena, TL_N_TRACES + TL_N_MARKS, sizeof *pairs);
+  bool plain = true;
   if (!pairs || n == 0)
     return pairs ? TL_OK : TL_NO_MEMORY;
-  TL_TRY(put_origins(m, taken, n, pairs, &n_pairs));
-  TL_TRY(put_passes(m, taken, n, pass, pairs, &n_pairs));
+  TL_TRY(put_origins(m, taken, n, pairs, &n_pairs, &plain));
+  TL_TRY(put_passes(m, taken, n, pass, pairs, &n_pairs, &plain));
   if (several)
     TL_TRY(put(m, pairs, &n_pairs, TL_TRACE_MULTI, TL_SV("true")));
   TL_TRY(inherit_marks(m, taken[n - 1], pairs, &n_pairs));
@@ -494,6 +501,7 @@ tl_status tl_trace_record(tl_module *m, tl_node_id made, const tl_node_id *taken
     return TL_NO_MEMORY;
   e->metadata = pairs;
   e->n_metadata = n_pairs;
+  e->plain = plain ? pairs : NULL;
   tl_node_get(m, made)->extra = slot;
   return TL_OK;
 }
@@ -562,6 +570,7 @@ bool tl_trace_derive(tl_module *m, tl_node_id made, const tl_node_id *from, uint
   if (!e)
     return false;
   e->origins = list;
+  e->plain_origins = list && has_no_escapes(tl_sym(m, list));
   e->inserted = inserted || !list;
   return true;
 }

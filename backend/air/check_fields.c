@@ -2,8 +2,6 @@
 /* Reads protobuf fields of a finished file, as a loader does (check_fields.h). */
 #include "backend/air/check_fields.h"
 
-#include "backend/air/encode.h"
-
 /* Most varints have one byte, so that case comes first. */
 bool tl_air_read_varint(tl_air_bytes *b, uint64_t *out) {
   uint64_t v = 0;
@@ -25,7 +23,7 @@ bool tl_air_read_varint(tl_air_bytes *b, uint64_t *out) {
 /* A key has 3 bits of wire type, so a key beyond 35 bits has a field number beyond 32 bits.
  * Malformed bytes leave b->p one byte before the end, which tells them from the end of the
  * message. */
-bool tl_air_next_field(tl_air_bytes *b, tl_air_field *f) {
+bool tl_air_next_any_field(tl_air_bytes *b, tl_air_field *f) {
   uint64_t key;
   if (b->p == b->end || !tl_air_read_varint(b, &key))
     return false;

@@ -41,6 +41,7 @@ static bool carry(const tl_match *match, const tl_built *b) {
       return false;
     e->metadata = match->m->extras.at[root->extra].metadata;
     e->n_metadata = match->m->extras.at[root->extra].n_metadata;
+    e->plain = match->m->extras.at[root->extra].plain;
     tl_node_get(match->m, b->nodes[i])->extra = slot;
   }
   return true;
@@ -64,6 +65,7 @@ static bool share(tl_module *m, tl_node_id from, tl_node_id to) {
   const tl_extra *of = &m->extras.at[tl_node_get(m, from)->extra];
   e->metadata = of->metadata;
   e->n_metadata = of->n_metadata;
+  e->plain = of->plain;
   tl_node_get(m, to)->extra = slot;
   return true;
 }
