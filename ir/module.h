@@ -144,7 +144,7 @@ typedef struct tl_extra {
                               list as in trace.h; 0: none, or metadata says it */
   bool inserted;           /* it was put beside these, and is no part of what they compute */
   bool plain_origins;      /* `origins` has no escapes */
-  const tl_pair *plain;    /* equals `metadata` where trace.c wrote it and its lists have no escapes */
+  const tl_pair *plain; /* equals `metadata` where trace.c wrote it and its lists have no escapes */
 } tl_extra;
 
 /* A call of a model-local function that was inlined. */

@@ -431,46 +431,50 @@ static void add_node(tl_module *m, tl_node_id n, origins *o) {
   tl_buf_release(&name);
 }
 
-static tl_status put(tl_module *m, tl_pair *pairs, uint32_t *n, tl_trace what, tl_sv value) {
+/* Metadata being written. plain: no list in it has escapes. */
+typedef struct noted {
+  tl_pair *at; /* arena */
+  uint32_t n;
+  bool plain;
+} noted;
+
+static tl_status put(tl_module *m, noted *to, tl_trace what, tl_sv value) {
   tl_pair p = {tl_module_intern(m, tl_sv_from(tl_trace_key(what))), tl_module_intern(m, value)};
-  pairs[(*n)++] = p;
+  to->at[to->n++] = p;
   return p.key == TL_NO_SYMBOL || p.value == TL_NO_SYMBOL ? TL_NO_MEMORY : TL_OK;
 }
 
-/* *plain: becomes false if the list has escapes. */
-static tl_status put_list(tl_module *m, tl_buf *list, tl_trace what, tl_pair *pairs, uint32_t *n,
-                          bool *plain) {
+static tl_status put_list(tl_module *m, tl_buf *list, tl_trace what, noted *to) {
   tl_buf_add_char(list, ']');
-  *plain = *plain && has_no_escapes(tl_buf_view(list));
-  tl_status status = list->failed ? TL_NO_MEMORY : put(m, pairs, n, what, tl_buf_view(list));
+  to->plain = to->plain && has_no_escapes(tl_buf_view(list));
+  tl_status status = list->failed ? TL_NO_MEMORY : put(m, to, what, tl_buf_view(list));
   tl_buf_release(list);
   return status;
 }
 
-static tl_status put_origins(tl_module *m, const tl_node_id *taken, uint32_t n, tl_pair *pairs,
-                             uint32_t *n_pairs, bool *plain) {
+static tl_status put_origins(tl_module *m, const tl_node_id *taken, uint32_t n, noted *to) {
   origins o;
   origins_init(&o);
   for (uint32_t i = 0; i < n; i++)
     add_node(m, taken[i], &o);
-  tl_status status = put_list(m, &o.names, TL_TRACE_NAMES, pairs, n_pairs, plain);
-  tl_status other = put_list(m, &o.types, TL_TRACE_TYPES, pairs, n_pairs, plain);
+  tl_status status = put_list(m, &o.names, TL_TRACE_NAMES, to);
+  tl_status other = put_list(m, &o.types, TL_TRACE_TYPES, to);
   origins_release(&o);
   return status != TL_OK ? status : other;
 }
 
 static tl_status put_passes(tl_module *m, const tl_node_id *taken, uint32_t n, tl_sv pass,
-                            tl_pair *pairs, uint32_t *n_pairs, bool *plain) {
+                            noted *to) {
   tl_buf list;
   tl_buf_init(&list);
   for (uint32_t i = 0; i < n; i++)
     splice(&list, tl_trace_get(m, taken[i], TL_TRACE_PASSES));
   add_item(&list, pass);
-  return put_list(m, &list, TL_TRACE_PASSES, pairs, n_pairs, plain);
+  return put_list(m, &list, TL_TRACE_PASSES, to);
 }
 
 /* The nodes taken agree in their marks, so that one of them tells. */
-static tl_status inherit_marks(tl_module *m, tl_node_id from, tl_pair *pairs, uint32_t *n) {
+static tl_status inherit_marks(tl_module *m, tl_node_id from, noted *to) {
   for (uint32_t i = 0; i < TL_N_MARKS; i++) {
     tl_sv mark = tl_node_mark(m, from, i);
     if (mark.n == 0)
@@ -479,29 +483,29 @@ static tl_status inherit_marks(tl_module *m, tl_node_id from, tl_pair *pairs, ui
     tl_symbol value = tl_module_intern(m, mark);
     if (key == TL_NO_SYMBOL || value == TL_NO_SYMBOL)
       return TL_NO_MEMORY;
-    pairs[(*n)++] = (tl_pair){key, value};
+    to->at[to->n++] = (tl_pair){key, value};
   }
   return TL_OK;
 }
 
 tl_status tl_trace_record(tl_module *m, tl_node_id made, const tl_node_id *taken, uint32_t n,
                           tl_sv pass, bool several) {
-  uint32_t slot = tl_node_get(m, made)->extra, n_pairs = 0;
-  tl_pair *pairs = tl_arena_calloc(&m->arena, TL_N_TRACES + TL_N_MARKS, sizeof *pairs);
-  bool plain = true;
-  if (!pairs || n == 0)
-    return pairs ? TL_OK : TL_NO_MEMORY;
-  TL_TRY(put_origins(m, taken, n, pairs, &n_pairs, &plain));
-  TL_TRY(put_passes(m, taken, n, pass, pairs, &n_pairs, &plain));
+  uint32_t slot = tl_node_get(m, made)->extra;
+  noted to = {.at = tl_arena_calloc(&m->arena, TL_N_TRACES + TL_N_MARKS, sizeof *to.at),
+              .plain = true};
+  if (!to.at || n == 0)
+    return to.at ? TL_OK : TL_NO_MEMORY;
+  TL_TRY(put_origins(m, taken, n, &to));
+  TL_TRY(put_passes(m, taken, n, pass, &to));
   if (several)
-    TL_TRY(put(m, pairs, &n_pairs, TL_TRACE_MULTI, TL_SV("true")));
-  TL_TRY(inherit_marks(m, taken[n - 1], pairs, &n_pairs));
+    TL_TRY(put(m, &to, TL_TRACE_MULTI, TL_SV("true")));
+  TL_TRY(inherit_marks(m, taken[n - 1], &to));
   tl_extra *e = tl_module_extra(m, &slot);
   if (!e)
     return TL_NO_MEMORY;
-  e->metadata = pairs;
-  e->n_metadata = n_pairs;
-  e->plain = plain ? pairs : NULL;
+  e->metadata = to.at;
+  e->n_metadata = to.n;
+  e->plain = to.plain ? to.at : NULL;
   tl_node_get(m, made)->extra = slot;
   return TL_OK;
 }
