@@ -26,7 +26,7 @@ $ printf '{"black-list": {"to-add": ["MatMulV3", "SoftmaxV1", "D", "V2", "Softma
 ! l.json:1:1: warning: 'V2' is not an op type of this chip
 !   hint: did you mean 'MVN'?
 # A model with an op that has no NPU form has such lists, too.
-$ printf 'module {\n  opset "" 21\n  opset "com.acme" 1\n}\ngraph @g(%%x: f32[2,2]) -> (%%y) {\n  %%a = com.acme::Step(%%x) : f32[2,2]\n  %%y = Softmax(%%a)\n}\n' >own.tir; tailor explain own.tir --allow-custom-ops=Step --precision-mode-v2=mixed_float16 --precision-policy=none --modify-mixlist=l.json -q
+$ printf 'module {\n  opset "" 21\n  opset "com.acme" 1\n}\ngraph @g(%%x: f32[2,2]) -> (%%y) {\n  %%a = com.acme::Step(%%x) : f32[2,2]\n  %%y = Softmax(%%a)\n}\n' >own.tir; tailor explain own.tir --allow-custom-ops=Step --precision-mode-v2=mixed_float16 --precision-policy=none --modify-mixlist=l.json
 > dtypes: mixed_float16, on Ascend910B
 > `Step->a` Step: nothing judges it
 >                f32           no-row: no table knows the op, so it keeps its dtypes
@@ -37,6 +37,14 @@ $ printf 'module {\n  opset "" 21\n  opset "com.acme" 1\n}\ngraph @g(%%x: f32[2,
 > 0 of 2 nodes with floats are lowered; 0 casts, 0 rewrites of casts
 > 0 constants are cast: 0 numbers out of range, 0 become 0, 0 subnormal
 > saved: 0 bytes of constants, 0 bytes of results of known size
+! l.json:1:1: warning: 'D' is not an op type of this chip
+!   hint: did you mean 'Div'?
+! l.json:1:1: warning: 'SoftmaxD' matches no node: Softmax here is judged as 'SoftmaxV2'
+! l.json:1:1: warning: 'SoftmaxV1' is not an op type of this chip
+!   hint: did you mean 'SoftmaxV2'?
+! l.json:1:1: warning: 'V2' is not an op type of this chip
+!   hint: did you mean 'MVN'?
+! l.json: warning: 1 entry matched nothing: 'MatMulV3'
 # Each tensor has its own reason: that of an output is another one only where the op is gray.
 $ tailor explain n.tir --precision-mode-v2=mixed_float16 -q --node='Conv->c' | sed -n 2,5p; tailor explain n.tir --precision-mode-v2=mixed_float16 -q --node='Reshape->f' | sed -n 2,5p; tailor explain n.tir --precision-mode-v2=mixed_float16 -q --node='Exp->y' | sed -n 2,4p
 > `Conv->c` Conv judged as Conv2D: white, signature 1 of 5, f16, f16, f16, i8 > f16
@@ -87,3 +95,10 @@ $ printf 'graph @g(%%x: f32[1,2]) -> (%%y) {\n  %%b = Cast(%%x) {to=16}\n  %%y =
 ! b.tir: error: 1 tensor is bfloat16 (`b`), which Ascend310P3 does not have [P0205]
 !   hint: convert a model in f16 or f32, or name a chip that has it, such as Ascend910B1
 ? 3
+# HF32 is a way to compute matrix ops of f32, on or off: only the product of f32 gets the mode.
+$ printf 'graph @g(%%x: f32[2,2], %%h: f16[2,2], %%e: f32[2,2]) -> (%%a, %%b, %%c) {\n  %%a = MatMul(%%x, %%x)\n  %%b = MatMul(%%h, %%h)\n  %%c = Exp(%%e)\n}\n' >hf.tir
+$ for v in true false; do tailor convert hf.tir -o hf.pbtxt --summary=none --allow-hf32=$v; grep -A 7 'op_impl_mode_enum' hf.pbtxt | grep ' i: \|DT_'; done
+>       i: 64
+>       s: "DT_FLOAT"
+>       i: 32
+>       s: "DT_FLOAT"

@@ -254,6 +254,10 @@ static void constants_speak(void) {
       {"%e = Add(%x, %tiny) : f32[1,2]\n  %r = Reshape(%e, %u) : f32[1,2]\n"
        "  %y = Div(%x, %r) : f32[1,2]",
        "y", "`r` carries an epsilon that would become 0"},
+      /* what only moves numbers between two wide nodes stays wide with them */
+      {"%e = Min(%x, %more) : f32[1,2]\n  %r = Reshape(%e, %u) : f32[1,2]\n"
+       "  %y = Max(%r, %more) : f32[1,2]",
+       "r", "it only moves data between nodes that keep f32"},
       {"%y = Div(%x, %tiny) : f32[1,2]", "y",
        "the constant `tiny` would become 0, and the op needs it"},
       {"%y = Mul(%x, %tiny) : f32[1,2]", "y", ""},
