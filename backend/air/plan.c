@@ -65,10 +65,9 @@ static tl_status check_node(const tl_air *a, tl_node_id n) {
   bool bodies = tl_op_has_trait(node->op, TL_TRAIT_BODY);
   for (uint32_t i = 0; i < node->n_attrs; i++) {
     const char *problem = tl_air_attr_problem(a->m, &node->attrs[i]);
-    tl_location where = {0};
     if (!problem || (bodies && node->attrs[i].kind == TL_ATTR_GRAPHS))
       continue;
-    where = tl_node_where(a->m, n);
+    tl_location where = tl_node_where(a->m, n);
     where.attr = tl_sym(a->m, node->attrs[i].name);
     return tl_fail(a->m->diag, TL_UNSUPPORTED, where, "the attribute %s", problem);
   }
