@@ -38,14 +38,22 @@ def run(argv, cpu=CPU_SECONDS, **more):
 
 def begin(argv, cpu=CPU_SECONDS, **more):
     """subprocess.Popen with the limit of CPU time, which holds for all that the program begins. It
-    is set from here: a shell that does so costs as much as half a run of the command."""
+    is set from here: a shell that does so costs as much as half a run of the command. What the
+    program has begun before gets the limit from Watch."""
     p = subprocess.Popen(argv, **more)
-    try:
-        most = resource.prlimit(p.pid, resource.RLIMIT_CPU)[1]
-        resource.prlimit(p.pid, resource.RLIMIT_CPU, (cpu, most))
-    except ProcessLookupError:  # it has ended
-        pass
+    p.cpu_seconds = cpu
+    limit(p.pid, cpu)
     return p
+
+
+def limit(pid, cpu):
+    """Sets the limit of CPU time of one process, unless it has a lower one."""
+    try:
+        soft, most = resource.prlimit(pid, resource.RLIMIT_CPU)
+        if soft == resource.RLIM_INFINITY or soft > cpu:
+            resource.prlimit(pid, resource.RLIMIT_CPU, (cpu, most))
+    except (ProcessLookupError, PermissionError):  # it has ended, or is another one now
+        pass
 
 
 def wait(p):
@@ -58,7 +66,8 @@ def wait(p):
 
 
 class Watch:
-    """Ends a process that does nothing for long, while somebody waits for it."""
+    """Ends a process that does nothing for long, while somebody waits for it. A busy machine may
+    let it begin others before begin() has set its limit: they get theirs here."""
 
     def __init__(self, process):
         self.process = process
@@ -79,6 +88,8 @@ class Watch:
     def look(self):
         before, idle = None, 0
         while not self.over.wait(LOOK_SECONDS):
+            for pid in family(self.process.pid):
+                limit(pid, getattr(self.process, 'cpu_seconds', CPU_SECONDS))
             now = activity(self.process.pid)
             idle = idle + 1 if now is not None and now == before else 0
             before = now
@@ -114,13 +125,17 @@ def tasks(pid):
                 waiting += [int(child) for child in f.read().split()]
 
 
+def family(pid):
+    """A process and its descendants, as far as they are there."""
+    try:
+        return {int(task.split('/')[2]) for task in tasks(pid)} | {pid}
+    except OSError:
+        return {pid}
+
+
 def end(pid):
     """Ends a process, for which nobody has waited yet, and its descendants."""
-    try:
-        found = {int(task.split('/')[2]) for task in tasks(pid)}
-    except OSError:
-        found = set()
-    for each in found | {pid}:
+    for each in family(pid):
         try:
             os.kill(each, signal.SIGKILL)
         except ProcessLookupError:

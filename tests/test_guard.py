@@ -3,6 +3,7 @@
 """The guard of the tests (guard.py): what it ends, and what it must leave alone."""
 import subprocess
 import sys
+import time
 
 import guard
 
@@ -13,6 +14,18 @@ def ended(*argv, **more):
     """Whether the guard had to end the program."""
     try:
         guard.run(argv, **more)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
+
+
+def late(*argv, cpu):
+    """Whether the guard ends what a program has begun before it had its limit."""
+    p = subprocess.Popen(argv)
+    time.sleep(0.5)
+    p.cpu_seconds = cpu
+    try:
+        guard.wait(p)
     except subprocess.TimeoutExpired:
         return True
     return False
@@ -31,6 +44,8 @@ def cases():
     yield 'input and output', guard.run(['cat'], input=big, text=True,
                                         capture_output=True).stdout == big
     guard.LOOKS, guard.LOOK_SECONDS = 4, 0.2
+    yield 'busy before it had a limit', late(
+        'sh', '-c', f'{PYTHON} -c "while True: pass"; exit $?', cpu=1)
     yield 'waits for ever', ended('sleep', '600')
     yield 'waits for ever below a shell', ended('sh', '-c', 'sleep 600; exit 1')
     yield 'rests, and goes on', not ended('sh', '-c', 'for i in 1 2 3 4 5 6; do sleep 0.3; '
