@@ -6,7 +6,7 @@ MODEL  ?=
 FUZZ_SECONDS ?= 600
 MUTANTS ?= 1000
 SEED ?= 1
-KILLED ?= 75
+KILLED ?= 73
 
 .PHONY: all demo check test install bench fuzz oom random endurance update format clean dist sbom deb static \
 	check-deb check-aarch64 check-armhf mutate coverage analyze deep
