@@ -62,6 +62,20 @@ static void print_sorted(line_vec *lines, tl_buf *out) {
   tl_buf_add_z(out, "\n}\n");
 }
 
+bool tl_weight_meta_is(tl_sv path) {
+  return tl_sv_ends_with(path, "/weight/meta.json") || tl_sv_eq(path, TL_SV("weight/meta.json"));
+}
+
+bool tl_weight_file_is_content(tl_sv path) {
+  static const char prefix[] = "weight/weight_";
+  enum { DIGITS = 64, NAME = sizeof prefix - 1 + DIGITS };
+  if (path.n < NAME || (path.n > NAME && path.p[path.n - NAME - 1] != '/'))
+    return false;
+  const char *name = path.p + path.n - NAME;
+  return memcmp(name, prefix, sizeof prefix - 1) == 0 &&
+         strspn(name + sizeof prefix - 1, "0123456789abcdef") >= DIGITS;
+}
+
 void tl_weight_meta_print(const tl_weight_place_vec *places, tl_sv other, tl_buf *out) {
   line_vec lines = {0};
   tl_buf own;

@@ -145,6 +145,15 @@ static const char *without_dots(const char *path) {
   return path;
 }
 
+/* Opens a file of the run itself, which is no input of it. */
+static tl_status open_own(tl_diag *d, const char *path, tl_file **out) {
+  void (*opened)(void *user, const char *path) = d->opened;
+  d->opened = NULL;
+  tl_status status = tl_file_open(d, path, TL_FILE_READ, out);
+  d->opened = opened;
+  return status;
+}
+
 tl_status tl_changes_withdraw(tl_changes *c, tl_diag *d, const char *path, tl_file **out) {
   char room[LONGEST_SOURCE];
   *out = NULL;
@@ -153,7 +162,7 @@ tl_status tl_changes_withdraw(tl_changes *c, tl_diag *d, const char *path, tl_fi
     const char *source = source_of(change, room);
     if (!source || strcmp(without_dots(tl_change_path(change)), without_dots(path)) != 0)
       continue;
-    TL_TRY(tl_file_open(d, source, TL_FILE_READ, out));
+    TL_TRY(open_own(d, source, out));
     c->n_held -= change->kind == TL_CHANGE_HELD;
     drop(change);
     c->list.n--;

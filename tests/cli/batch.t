@@ -108,11 +108,31 @@ $ tailor convert m1.tir m2.tir -o 'out/{}.air' --depfile all.d
 ! tailor: error: jobs 1 and 2 both write 'all.d' (--depfile)
 !   hint: give each job a name of its own, with {} in it
 ? 1
-# The list of external weights in a folder is one file too: side by side its bytes would be chance.
-$ tailor convert m1.tir m2.tir -o 'out/{}.air' --external-weight=1
-! tailor: error: jobs 1 and 2 both write 'out/weight/meta.json' (--external-weight), which would speak of one of them
-!   hint: give each model a folder of its own
+# The list of external weights in a folder is that of all models in it, whoever asks for weights
+# outside, an option or a run configuration, and whether the models come from the cache or not.
+$ mkdir w w/option w/config; for i in 1 2; do head -c 8192 /dev/zero | tr '\0' "\\7$i" >w/w$i.bin; printf 'graph @g(%%x: f32[2048]) -> (%%y) {\n  const %%w: f32[2048] = file("w'$i'.bin", 0, 8192)\n  %%y = Mul(%%x, %%w)\n}\n' >w/w$i.tir; done; echo '{"external_weight": 1}' >w/rc.json
+$ tailor convert w/w1.tir w/w2.tir -o 'w/option/{}.air' --external-weight=1 -q -j 2; (cd w/option; python3 -c 'import hashlib, json; print([hashlib.sha256(open(v["file"], "rb").read()).hexdigest() == k for k, v in json.load(open("weight/meta.json")).items()])'; ls weight | wc -l)
+> [True, True]
+> 3
+$ tailor convert w/w1.tir w/w2.tir -o 'w/config/{}.air' --run-config=w/rc.json --graph-run-mode=0 -q -j 2; grep -c weight_ w/config/weight/meta.json
+> 2
+$ for i in 1 2 3; do rm -f w/option/weight/meta.json; tailor convert w/w2.tir w/w1.tir -o 'w/option/{}.air' --external-weight=1 -q --cache-dir=w/cache; md5sum <w/option/weight/meta.json; done | uniq | wc -l; tailor cache stats --cache-dir=w/cache | grep hits
+> 1
+> hits        4
+# It is left alone, if that is asked for, where it says the same; a job that fails is not in it.
+$ touch -d 2001-01-01 w/option/weight/meta.json; tailor convert w/w1.tir w/w2.tir -o 'w/option/{}.air' --external-weight=1 -q --write-if-changed; stat -c %y w/option/weight/meta.json | cut -c1-4
+> 2001
+$ tailor convert w/w1.tir w/gone.tir -o 'w/option/{}.air' --external-weight=1 -q; grep -c weight_ w/option/weight/meta.json
+> 1
+! w/gone.tir: error: cannot open 'w/gone.tir': No such file or directory
+# Names that jobs make themselves are known when they have ended.
+$ printf '[{"model": "w/w1.tir", "outputs": ["w/z.a"]}, {"model": "w/w2.tir", "outputs": ["w/z.b"]}]' >w/same.json; tailor convert --batch w/same.json --emit=air --external-weight=2 -q
+! w/weight/z_weight_combined: error: jobs 1 and 2 have both written this file, which is now that of one of them [E_BATCH]
+!   hint: give each job names and a folder of its own
 ? 1
+$ printf '[{"model": "m1.tir", "outputs": ["w/z"]}, {"model": "m2.tir", "outputs": ["w/z.air"]}]' >w/same.json; tailor convert --batch w/same.json -q; rm -r w
+! w/z.air: error: jobs 1 and 2 have both written this file, which is now that of one of them [E_BATCH]
+!   hint: give each job names and a folder of its own
 $ mkdir m1 m2; tailor convert m1.tir m2.tir -o '{}/{}.air' --external-weight=1 -q && ls -d m?/*; rm -r m1 m2
 > m1/m1.air
 > m2/m2.air

@@ -24,6 +24,12 @@ $ mkdir again; tailor convert in/m.tir -o again/m.air --external-weight=1 --summ
 # Two models in one folder share weights and their list, which tells of a content once.
 $ mkdir both; tailor convert in/m.tir -o both/m.air -o both/../both/n.air --external-weight=1 --summary=none -O0; cmp one/weight/meta.json both/weight/meta.json; ls both/weight | wc -l
 > 3
+# What the command has written itself is none of its inputs.
+$ tailor convert in/m.tir -o both/m.air -o both/n.air --external-weight=1 --summary=none -O0 --depfile=both/d; cat both/d; rm both/d
+> both/m.air both/n.air: \
+>  in/m.tir \
+>  in/z.bin \
+>  in/o.bin
 $ tailor convert in/m.tir -o both/m.air -o both/n.air --external-weight=2 --summary=none -O0; cmp two/weight/meta.json both/weight/meta.json; ls both/weight | grep combined; rm -r both
 > m_weight_combined
 > n_weight_combined

@@ -9,6 +9,8 @@
  *   FAULT_TRUNCATE=FILE:N  FILE becomes empty before the N-th call of the table
  *   FAULT_COUNTS=FILE      at the end FILE says how many allocations, calls and changes there were
  *
+ * A process that is forked counts on from where its parent was; FILE has the most of them all.
+ *
  * Nothing here takes memory. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,7 +21,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 void *__libc_malloc(size_t n);
@@ -45,6 +49,9 @@ static struct {
   char shrinking[64];
 } faults;
 
+/* The most of all processes, in memory that they share: allocations, calls, changes. */
+static unsigned long *most;
+
 /* N of "NAME:N"; 0 without a colon. */
 static unsigned long number_behind(const char *text, const char **rest) {
   const char *colon = strchr(text, ':');
@@ -54,8 +61,29 @@ static unsigned long number_behind(const char *text, const char **rest) {
   return n;
 }
 
+static void keep_most(int i, unsigned long n) {
+  if (most && n > most[i])
+    most[i] = n;
+}
+
+static void keep_counts(void) {
+  keep_most(0, faults.allocations);
+  keep_most(1, faults.calls);
+  keep_most(2, faults.changes);
+}
+
+/* How a forked process ends. */
+void _exit(int code) {
+  keep_counts();
+  syscall(SYS_exit_group, code);
+  abort();
+}
+
 __attribute__((constructor)) static void arm(void) {
   const char *rest;
+  void *shared =
+      mmap(NULL, 3 * sizeof *most, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, NONE, 0);
+  most = shared == MAP_FAILED ? NULL : shared;
   const char *allocation = getenv("FAULT_ALLOCATION");
   const char *call = getenv("FAULT_CALL");
   const char *signal_at = getenv("FAULT_SIGNAL");
@@ -84,11 +112,11 @@ __attribute__((destructor)) static void tell(void) {
   const char *path = getenv("FAULT_COUNTS");
   char text[128];
   faults.armed = 0;
-  int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600) : NONE;
+  keep_counts();
+  int fd = path && most ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600) : NONE;
   if (fd < 0)
     return;
-  int n = snprintf(text, sizeof text, "%lu %lu %lu\n", faults.allocations, faults.calls,
-                   faults.changes);
+  int n = snprintf(text, sizeof text, "%lu %lu %lu\n", most[0], most[1], most[2]);
   if (n < 0 || write(fd, text, (size_t)n) < 0)
     abort();
   close(fd);

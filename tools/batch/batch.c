@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/batch/files.h"
 #include "tools/batch/jobserver.h"
 #include "tools/cli/limits.h"
 
@@ -36,6 +37,7 @@ typedef struct job {
   bool alone;     /* runs with all memory */
   int out, err;   /* what it prints; -1: closed */
   int log;        /* what it has to say in the log; -1: there is none */
+  int written;    /* which files it wrote; -1: closed */
   int code;
 } job;
 
@@ -46,6 +48,7 @@ typedef struct batch {
   uint32_t n, running, most;
   uint64_t limit; /* bytes; 0: none */
   tl_jobserver server;
+  tl_job_files files;
   bool stopped; /* no more jobs begin */
   int code;
 } batch;
@@ -59,9 +62,12 @@ static void close_outputs(job *j) {
     close(j->err);
   if (j->log >= 0)
     close(j->log);
+  if (j->written >= 0)
+    close(j->written);
   j->out = -1;
   j->err = -1;
   j->log = -1;
+  j->written = -1;
 }
 
 /* Runs a job in this process, which was forked for it. */
@@ -71,6 +77,7 @@ static void be_job(batch *b, const job *j) {
   tl_limit_memory(share);
   tl_arguments line = *j->line;
   line.log = j->log >= 0 ? j->log : 0;
+  line.written = j->written;
   int code = good ? b->run(&line) : EXIT_CANNOT_START;
   fflush(NULL);
   _exit(code);
@@ -80,10 +87,11 @@ static void be_job(batch *b, const job *j) {
 static void start(batch *b, job *j) {
   j->out = memfd_create("tailor-stdout", MFD_CLOEXEC);
   j->err = memfd_create("tailor-stderr", MFD_CLOEXEC);
+  j->written = memfd_create("tailor-written", MFD_CLOEXEC);
   if (b->cli->messages.form == TL_MESSAGES_SARIF)
     j->log = memfd_create("tailor-log", MFD_CLOEXEC);
   fflush(NULL);
-  j->pid = j->out >= 0 && j->err >= 0 ? fork() : -1;
+  j->pid = j->out >= 0 && j->err >= 0 && j->written >= 0 ? fork() : -1;
   if (j->pid == 0)
     be_job(b, j);
   if (j->pid > 0) {
@@ -115,6 +123,12 @@ static void say_failed(const batch *b, uint32_t i) {
                         "job %u of %u ended with exit code %d", i + 1, b->n, b->jobs[i].code);
 }
 
+/* The exit code is that of what failed first. */
+static void note_status(batch *b, tl_status status) {
+  if (status != TL_OK && !b->code)
+    b->code = tl_status_exit_code(status);
+}
+
 /* Shows the jobs that are done, up to the first that is not. */
 static void show_done(batch *b) {
   for (uint32_t i = 0; i < b->n; i++) {
@@ -123,12 +137,12 @@ static void show_done(batch *b) {
       continue;
     if (j->state != DONE)
       return;
-    if (!show(j->out, stdout) && !b->code)
-      b->code =
-          tl_status_exit_code(tl_fail(&b->cli->diag, TL_IO, TL_NOWHERE,
-                                      "cannot write to standard output: %s", strerror(errno)));
+    if (!show(j->out, stdout))
+      note_status(b, tl_fail(&b->cli->diag, TL_IO, TL_NOWHERE,
+                             "cannot write to standard output: %s", strerror(errno)));
     (void)show(j->err, stderr); /* nobody is left who could be told */
     tl_messages_take(&b->cli->messages, j->log);
+    note_status(b, tl_job_files_take(&b->files, b->cli, i, j->written));
     close_outputs(j);
     j->state = SHOWN;
     if (j->code)
@@ -260,11 +274,13 @@ tl_status tl_batch_run(tl_cli *cli, tl_job_fn run, int *code) {
     b.n = lines.n;
     b.most = b.most > b.n ? b.n : b.most;
     for (uint32_t i = 0; i < b.n; i++)
-      b.jobs[i] = (job){.line = &lines.at[i], .out = -1, .err = -1, .log = -1};
+      b.jobs[i] = (job){.line = &lines.at[i], .out = -1, .err = -1, .log = -1, .written = -1};
     run_all(&b);
     say_skipped(&b);
+    note_status(&b, tl_job_files_end(&b.files, cli));
     tl_jobserver_close(&b.server);
   }
+  tl_job_files_release(&b.files);
   free(b.jobs);
   tl_jobs_release(&lines);
   *code = b.code;

@@ -8,8 +8,7 @@ enum { FIRST_ARGUMENT = 2 }; /* behind the program and the command */
 
 /* A file that a job writes or reads. */
 typedef struct file {
-  const char *path;   /* as the job spells it, or `made` */
-  char *made;         /* owned; NULL if the job spells it */
+  const char *path;   /* as the job spells it */
   char *real;         /* without links, "." and ".." */
   const char *option; /* its name */
   uint32_t job;
@@ -53,9 +52,7 @@ static tl_option_id option_of(const char *arg, const char *next, const char **va
   return id;
 }
 
-/* Returns where a path leads, on the heap: the file if it exists, else its name in its folder. A
- * path into a folder that there is not stays as it is. NULL without memory. */
-static char *real_path(const char *path) {
+char *tl_real_path(const char *path) {
   char *real = realpath(path, NULL);
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   if (real)
@@ -77,49 +74,16 @@ static char *real_path(const char *path) {
 }
 
 static bool add_file(file_vec *out, file f) {
-  f.real = f.path ? real_path(f.path) : NULL;
+  f.real = f.path ? tl_real_path(f.path) : NULL;
   if (f.real && file_vec_push(out, f))
     return true;
   free(f.real);
-  free(f.made);
   return false;
-}
-
-/* Adds weight/meta.json beside each AIR file of a job, from index `first` on, that it writes
- * with external weights. */
-static bool add_metas(file_vec *out, uint32_t first, uint32_t number) {
-  uint32_t end = out->n;
-  tl_format format;
-  for (uint32_t i = first; i < end; i++) {
-    file f = out->at[i];
-    if (f.reads || strcmp(f.option, tl_option_row_get(TL_OPTION_OUTPUT)->name) != 0 ||
-        !tl_format_of_path(f.path, &format) || format != TL_FORMAT_AIR)
-      continue;
-    const char *slash = strrchr(f.path, '/');
-    int folder = slash ? (int)(slash - f.path) + 1 : 0;
-    tl_buf made;
-    tl_buf_init(&made);
-    tl_buf_printf(&made, "%.*sweight/meta.json", folder, f.path);
-    if (made.failed) {
-      tl_buf_release(&made);
-      return false;
-    }
-    const char *option = tl_option_row_get(TL_OPTION_EXTERNAL_WEIGHT)->name;
-    if (!add_file(out, (file){made.p, made.p, NULL, option, number, false}))
-      return false;
-  }
-  return true;
-}
-
-static bool is_off(const char *value) {
-  return strcmp(value, "0") == 0 || strcmp(value, "false") == 0;
 }
 
 /* Adds what options name, and the model, which may be an argument without one. */
 static bool list_files(const tl_arguments *job, uint32_t number, file_vec *out) {
   int width = 1;
-  uint32_t first = out->n;
-  bool external = false;
   for (uint32_t i = FIRST_ARGUMENT; i < job->list.n; i += (uint32_t)width) {
     const char *next = i + 1 < job->list.n ? job->list.at[i + 1] : NULL, *path;
     tl_option_id id = option_of(job->list.at[i], next, &path, &width);
@@ -129,15 +93,13 @@ static bool list_files(const tl_arguments *job, uint32_t number, file_vec *out) 
     }
     if (id == TL_N_OPTION_ROWS || !path || strcmp(path, "-") == 0)
       continue;
-    if (id == TL_OPTION_EXTERNAL_WEIGHT)
-      external = !is_off(path);
     bool writes = is_written(id);
     if (!writes && id != TL_OPTION_MODEL && tl_option_row_get(id)->kind != TL_OPTION_PATH)
       continue;
-    if (!add_file(out, (file){path, NULL, NULL, tl_option_row_get(id)->name, number, !writes}))
+    if (!add_file(out, (file){path, NULL, tl_option_row_get(id)->name, number, !writes}))
       return false;
   }
-  return !external || add_metas(out, first, number);
+  return true;
 }
 
 static tl_status refuse(tl_cli *cli, const file *a, const file *b) {
@@ -146,11 +108,6 @@ static tl_status refuse(tl_cli *cli, const file *a, const file *b) {
                    "job %u reads '%s' (--%s), which job %u writes\vjobs run side by side: put the "
                    "second one into another batch",
                    b->job + 1, b->path, b->option, a->job + 1);
-  if (a->made)
-    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
-                   "jobs %u and %u both write '%s' (--%s), which would speak of one of them\vgive "
-                   "each model a folder of its own",
-                   a->job + 1, b->job + 1, b->path, b->option);
   return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                  "jobs %u and %u both write '%s' (--%s)\vgive each job a name of its own%s",
                  a->job + 1, b->job + 1, b->path, b->option,
@@ -177,10 +134,8 @@ tl_status tl_jobs_check_paths(tl_cli *cli, const tl_arguments_vec *jobs) {
   if (v.n)
     qsort(v.at, v.n, sizeof *v.at, by_path);
   tl_status status = ok ? find_clash(cli, &v) : tl_fail_memory(&cli->diag, TL_NOWHERE);
-  for (uint32_t i = 0; i < v.n; i++) {
+  for (uint32_t i = 0; i < v.n; i++)
     free(v.at[i].real);
-    free(v.at[i].made);
-  }
   file_vec_release(&v);
   return status;
 }

@@ -12,4 +12,8 @@
  * reported. */
 tl_status tl_jobs_check_paths(tl_cli *cli, const tl_arguments_vec *jobs) TL_NODISCARD;
 
+/* Returns where a path leads, on the heap: the file if it exists, else its name in its folder. A
+ * path into a folder that there is not stays as it is. NULL without memory. */
+char *tl_real_path(const char *path);
+
 #endif

@@ -14,6 +14,7 @@
 #include "tools/cli/deps.h"
 #include "tools/cli/memory.h"
 #include "tools/cli/signals.h"
+#include "tools/cli/written.h"
 
 /* Prints a diagnostic. After a signal nothing is printed, because everything that fails then fails
  * because of it. */
@@ -76,6 +77,23 @@ static tl_status check_memory(tl_cli *cli) {
   return tl_memory_failed() ? tl_fail_memory(&cli->diag, TL_NOWHERE) : TL_OK;
 }
 
+/* Lets the files appear. A job of a batch tells first which they are, so that lack of room for that
+ * leaves no file without its list; if none appears, it takes that back. */
+static tl_status give_names(tl_cli *cli) {
+  int fd = cli->given ? cli->given->written : 0;
+  off_t told = fd ? lseek(fd, 0, SEEK_END) : 0;
+  tl_status status = fd ? tl_written_tell(cli, fd) : TL_OK;
+  cli->changes.keeps_same = tl_cli_has(cli, TL_OPTION_WRITE_IF_CHANGED);
+  tl_signals_hold(true);
+  if (status == TL_OK)
+    status = tl_changes_apply(&cli->changes, &cli->diag);
+  tl_signals_hold(false);
+  cli->applied = status == TL_OK;
+  if (status != TL_OK && fd)
+    (void)!ftruncate(fd, told);
+  return status;
+}
+
 tl_status tl_cli_apply(tl_cli *cli) {
   if (cli->applied && cli->changes.list.n == 0)
     return TL_OK;
@@ -87,12 +105,7 @@ tl_status tl_cli_apply(tl_cli *cli) {
   TL_TRY(tl_clash_check(cli));
   if (cli->listener && cli->listener->applying)
     cli->listener->applying(cli->listener->user);
-  cli->changes.keeps_same = tl_cli_has(cli, TL_OPTION_WRITE_IF_CHANGED);
-  tl_signals_hold(true);
-  tl_status status = tl_changes_apply(&cli->changes, &cli->diag);
-  tl_signals_hold(false);
-  cli->applied = status == TL_OK;
-  return status;
+  return give_names(cli);
 }
 
 tl_status tl_cli_print(tl_cli *cli, tl_buf *text) {

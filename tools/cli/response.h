@@ -16,7 +16,8 @@ typedef struct tl_arguments {
   tl_argument_vec files; /* the response files, in the order they were read */
   tl_arena arena;        /* owns what came from files */
   bool is_job;           /* of a batch (tools/batch) */
-  int log; /* of a job: descriptor for what it has to say in the batch's log; 0: none */
+  int log;     /* of a job: descriptor for what it has to say in the log of the batch; 0: none */
+  int written; /* of a job: descriptor for the files that it wrote (written.h); 0: none */
 } tl_arguments;
 
 /* Makes the arguments of argv. Blanks and line ends separate the arguments of a file. In '...'
