@@ -9,13 +9,13 @@
 /* One file of a job. */
 typedef struct tl_written {
   const char *path; /* as the job spelled it */
-  bool is_list;     /* weight/meta.json: not written by the job, but by the batch for all of them */
+  bool is_list;     /* weight/meta.json: the batch writes it, for all jobs */
   bool keeps_same;  /* of a list: --write-if-changed */
   tl_sv text;       /* of a list: what this job has to say */
 } tl_written;
 
-/* Writes all files of the journal into the descriptor, and takes the lists out of it. Reports TL_IO,
- * TL_NO_MEMORY. */
+/* Writes all files of the journal into the descriptor, and takes the lists out of the journal.
+ * Reports TL_IO, TL_NO_MEMORY. */
 tl_status tl_written_tell(tl_cli *cli, int fd) TL_NODISCARD;
 /* Takes the next file from what a job has told. False: there is none. */
 bool tl_written_next(tl_sv *text, tl_written *out);
