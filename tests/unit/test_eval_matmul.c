@@ -1,41 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The matrix product and the kernels on it. */
-#include "ir/eval/linear/gemm_unit.h"
+/* The kernels on the matrix product. */
 #include "tests/unit/eval_check.h"
-
-enum { K = 37, MOST_ROWS = 8, MOST_COLUMNS = 32 };
-
-static float sample(int i) { return (float)(i * 7919 % 1000 - 500) / 333.0f; }
-
-/* The plain loop: what every level must give to the bit. */
-static float plain_sum(const float *a, int64_t rows, const float *b, int64_t columns, int64_t i,
-                       int64_t j) {
-  float sum = 0;
-  for (int64_t k = 0; k < K; k++) {
-    float product = a[k * rows + i] * b[k * columns + j];
-    sum = sum + product;
-  }
-  return sum;
-}
-
-static void levels_give_the_same_bits(void) {
-  static _Alignas(64) float a[K * MOST_ROWS], b[K * MOST_COLUMNS], c[MOST_ROWS * MOST_COLUMNS];
-  for (int i = 0; i < K * MOST_ROWS; i++)
-    a[i] = sample(i);
-  for (int i = 0; i < K * MOST_COLUMNS; i++)
-    b[i] = sample(i + 17);
-  for (unsigned level = 0; level <= tl_vector_level(); level++) {
-    const tl_gemm_unit *u = tl_gemm_exact_unit(TL_GEMM_F32, level);
-    CU_ASSERT_TRUE_FATAL(u->rows <= MOST_ROWS && u->columns <= MOST_COLUMNS);
-    u->tile(20, a, b, c, u->columns, false); /* in two parts: a sum may be interrupted */
-    u->tile(K - 20, a + 20 * u->rows, b + 20 * u->columns, c, u->columns, true);
-    for (int64_t i = 0; i < u->rows; i++)
-      for (int64_t j = 0; j < u->columns; j++) {
-        float want = plain_sum(a, u->rows, b, u->columns, i, j);
-        CU_ASSERT_EQUAL(memcmp(&c[i * u->columns + j], &want, sizeof want), 0);
-      }
-  }
-}
 
 static void multiplies_vectors_and_batches(void) {
   /* [1 2] [[1 2][3 4]] = [1+6, 2+8] */
@@ -225,7 +190,6 @@ static void bad_shapes_are_refused(void) {
 }
 
 static const unit_test tests[] = {
-    {"levels give the same bits", levels_give_the_same_bits},
     {"multiplies vectors and batches", multiplies_vectors_and_batches},
     {"integers wrap", integers_wrap},
     {"empty sums are zero", empty_sums_are_zero},

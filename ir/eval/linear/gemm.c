@@ -13,6 +13,7 @@ enum {
   COLUMN_BLOCK = 768,      /* and so does B */
   TASK_PRODUCTS = 1 << 18, /* less work is not worth a task */
   TASKS_A_THREAD = 3,      /* of one matrix; each packs the other operand anew */
+  RUN = 1024,              /* bytes of a step of B that are read at once; no tile is wider */
   CACHE_LINE = 64
 };
 
@@ -33,6 +34,8 @@ typedef struct job {
   int64_t task_columns;
   uint64_t row_tasks;
   uint64_t column_tasks;
+  bool a_there; /* tiles read A where it is: steps of a row are adjacent */
+  bool b_there; /* the same of B, whose columns are adjacent */
 } job;
 
 /* Part of C that a task computes. */
@@ -49,18 +52,31 @@ static int64_t round_up(int64_t v, int64_t step) { return (v + step - 1) / step 
 
 /* ---- packing -------------------------------------------------------------------------------- */
 
-/* Packs lanes that are adjacent in memory. Copies of a constant size compile to a few moves. */
-static void copy_rows(const char *from, size_t stride, int64_t steps, size_t bytes, size_t line,
-                      char *dst) {
-  if (bytes == 128)
-    for (int64_t s = 0; s < steps; s++)
-      memcpy(dst + (size_t)s * 128, from + (size_t)s * stride, 128);
-  else if (bytes == 64 && line == 64)
-    for (int64_t s = 0; s < steps; s++)
-      memcpy(dst + (size_t)s * 64, from + (size_t)s * stride, 64);
-  else
-    for (int64_t s = 0; s < steps; s++)
-      memcpy(dst + (size_t)s * line, from + (size_t)s * stride, bytes);
+/* Copies what is left of a step beyond whole panels, and zeros behind it. */
+static void copy_rest(const char *from, size_t bytes, size_t line, char *dst) {
+  memcpy(dst, from, bytes);
+  memset(dst + bytes, 0, line - bytes);
+}
+
+/* Packs columns that are adjacent in memory, several panels at a time: the processor fetches long
+ * runs ahead. */
+static void copy_columns(const job *j, const tl_gemm_block *b, int64_t columns, char *dst) {
+  const tl_gemm_side *side = &j->g->b;
+  int64_t at = (side->at ? side->at[b->batch] : 0) + b->lane + b->k * side->k_stride;
+  const char *from = (const char *)side->data + (size_t)at * j->size;
+  size_t stride = (size_t)side->k_stride * j->size, bytes = (size_t)columns * j->size;
+  size_t line = (size_t)b->width * j->size, panel = (size_t)b->steps * line, run = RUN / line;
+  for (; bytes; dst += run * panel, from += run * line) {
+    size_t part = bytes < run * line ? bytes : run * line, panels = part / line;
+    for (int64_t s = 0; s < b->steps; s++) {
+      const char *f = from + (size_t)s * stride;
+      char *to = dst + (size_t)s * line;
+      j->unit->spread(f, panels, panel, to);
+      if (part % line)
+        copy_rest(f + panels * line, part % line, line, to + panels * panel);
+    }
+    bytes -= part;
+  }
 }
 
 enum { TILE = 8 }; /* lanes and steps that are transposed at a time */
@@ -94,12 +110,11 @@ enum { TILE = 8 }; /* lanes and steps that are transposed at a time */
     const NAME##_anywhere *from = (const NAME##_anywhere *)side->data +                            \
                                   (side->at ? side->at[b->batch] : 0) +                            \
                                   b->lane * side->lane_stride + b->k * side->k_stride;             \
-    size_t size = sizeof *dst;                                                                     \
     if (b->lanes < b->width)                                                                       \
-      memset(dst, 0, (size_t)(b->steps * b->width) * size);                                        \
+      memset(dst, 0, (size_t)(b->steps * b->width) * sizeof *dst);                                 \
     if (side->lane_stride == 1)                                                                    \
-      copy_rows((const char *)from, (size_t)side->k_stride *size, b->steps,                        \
-                (size_t)b->lanes *size, (size_t)b->width *size, (char *)dst);                      \
+      for (int64_t s = 0; s < b->steps; s++)                                                       \
+        memcpy(dst + s * b->width, from + s * side->k_stride, (size_t)b->lanes * sizeof *dst);     \
     else if (side->k_stride == 1)                                                                  \
       NAME##_tiles(from, side->lane_stride, b, dst);                                               \
     else                                                                                           \
@@ -115,6 +130,10 @@ DEFINE_PACK(pack_8, uint64_t)
 static void pack(const job *j, const tl_gemm_side *side, tl_gemm_block b, int64_t lanes,
                  char *dst) {
   int64_t end = b.lane + lanes;
+  if (side == &j->g->b && !side->pack && side->lane_stride == 1) {
+    copy_columns(j, &b, lanes, dst);
+    return;
+  }
   for (; b.lane < end; b.lane += b.width) {
     b.lanes = least(b.width, end - b.lane);
     if (side->pack)
@@ -129,49 +148,76 @@ static void pack(const job *j, const tl_gemm_side *side, tl_gemm_block b, int64_
 
 /* ---- tiles ---------------------------------------------------------------------------------- */
 
-/* Packed panels of A and B, and the part of C that they make. */
-typedef struct tile {
-  int64_t steps;
-  const char *a;
-  const char *b;
-  char *c;
-  int64_t rows;
-  int64_t columns;
-} tile;
+/* A block of an operand as tiles read it, panel by panel. */
+typedef struct view {
+  const char *at;
+  size_t panel;     /* bytes between panels */
+  int64_t lane;     /* elements between lanes */
+  int64_t step;     /* elements between steps */
+  const char *rest; /* packed: the last panel, which lacks lanes; NULL: it is like the others */
+} view;
 
-/* Computes a tile that sticks out of C in `edge`, which has full size, and copies the part
- * inside. */
-static void edge_tile(const job *j, const tile *t, char *edge, bool accumulate) {
-  const tl_gemm_unit *u = j->unit;
-  size_t line = (size_t)u->columns * j->size, stride = (size_t)j->g->c_stride * j->size;
-  size_t used = (size_t)t->columns * j->size;
-  for (int64_t i = 0; accumulate && i < t->rows; i++)
-    memcpy(edge + (size_t)i * line, t->c + (size_t)i * stride, used);
-  u->tile(t->steps, t->a, t->b, edge, u->columns, accumulate);
-  for (int64_t i = 0; i < t->rows; i++)
-    memcpy(t->c + (size_t)i * stride, edge + (size_t)i * line, used);
+/* Packs a block into dst, or leaves it where it is, but for a last panel that lacks lanes. */
+static view view_of(const job *j, const tl_gemm_side *side, tl_gemm_block b, int64_t lanes,
+                    bool packs, char *dst) {
+  if (packs) {
+    pack(j, side, b, lanes, dst);
+    return (view){dst, (size_t)(b.steps * b.width) * j->size, 1, b.width, NULL};
+  }
+  int64_t at = (side->at ? side->at[b.batch] : 0) + b.lane * side->lane_stride +
+               b.k * side->k_stride;
+  view v = {(const char *)side->data + (size_t)at * j->size,
+            (size_t)(b.width * side->lane_stride) * j->size, side->lane_stride, side->k_stride,
+            NULL};
+  int64_t rest = lanes % b.width;
+  if (rest) {
+    b.lane += lanes - rest;
+    pack(j, side, b, rest, dst);
+    v.rest = dst;
+  }
+  return v;
 }
 
-/* Runs all tiles of packed blocks. `at` is the part of C that they cover. */
-static void tiles(const job *j, const workspace *w, const area *at, int64_t steps,
-                  bool accumulate) {
+/* Computes a tile of which only some rows and columns are inside C: in `edge`, which has full
+ * size. */
+static void edge_tile(const job *j, const tl_gemm_strip *t, int64_t rows, int64_t columns,
+                      char *edge) {
+  const tl_gemm_unit *u = j->unit;
+  size_t line = (size_t)u->columns * j->size, stride = (size_t)t->c_row * j->size;
+  size_t used = (size_t)columns * j->size;
+  tl_gemm_strip whole = *t;
+  char *c = t->c;
+  for (int64_t i = 0; t->accumulate && i < rows; i++)
+    memcpy(edge + (size_t)i * line, c + (size_t)i * stride, used);
+  whole.c = edge;
+  whole.c_row = u->columns;
+  u->tile(&whole);
+  for (int64_t i = 0; i < rows; i++)
+    memcpy(c + (size_t)i * stride, edge + (size_t)i * line, used);
+}
+
+/* Runs all tiles of two blocks. `at` is the part of C that they cover. */
+static void tiles(const job *j, const view *a, const view *b, const area *at, tl_gemm_strip t,
+                  char *edge) {
   const tl_gemm_unit *u = j->unit;
   char *c = (char *)j->g->c + (size_t)(j->g->c_at ? j->g->c_at[at->batch] : 0) * j->size;
+  t.c_row = j->g->c_stride;
   for (int64_t col = 0; col < at->columns; col += u->columns) {
-    const char *b = w->b + (size_t)(col * steps) * j->size;
+    int64_t columns = least(u->columns, at->columns - col);
+    bool rest = b->rest && columns < u->columns;
+    t.b = rest ? b->rest : b->at + (size_t)(col / u->columns) * b->panel;
+    t.b_step = rest ? u->columns : b->step;
     for (int64_t row = 0; row < at->rows; row += u->rows) {
-      const char *a = w->a + (size_t)(row * steps) * j->size;
-      size_t place = (size_t)((at->row + row) * j->g->c_stride + at->column + col) * j->size;
-      tile t = {steps,
-                a,
-                b,
-                c + place,
-                least(u->rows, at->rows - row),
-                least(u->columns, at->columns - col)};
-      if (t.rows == u->rows && t.columns == u->columns)
-        u->tile(steps, a, b, t.c, j->g->c_stride, accumulate);
+      int64_t rows = least(u->rows, at->rows - row);
+      rest = a->rest && rows < u->rows;
+      t.a = rest ? a->rest : a->at + (size_t)(row / u->rows) * a->panel;
+      t.a_row = rest ? 1 : a->lane;
+      t.a_step = rest ? u->rows : a->step;
+      t.c = c + (size_t)((at->row + row) * t.c_row + at->column + col) * j->size;
+      if (rows == u->rows && columns == u->columns)
+        u->tile(&t);
       else
-        edge_tile(j, &t, w->edge, accumulate);
+        edge_tile(j, &t, rows, columns, edge);
     }
   }
 }
@@ -184,15 +230,16 @@ static void column_block(const job *j, const workspace *w, const area *whole) {
     tl_gemm_block block = {.batch = whole->batch, .k = k, .steps = least(K_BLOCK, g->k - k)};
     block.lane = whole->column;
     block.width = j->unit->columns;
-    pack(j, &g->b, block, whole->columns, w->b);
+    view b = view_of(j, &g->b, block, whole->columns, !j->b_there, w->b);
     block.width = j->unit->rows;
     for (int64_t row = 0; row < whole->rows; row += ROW_BLOCK) {
       area part = *whole;
       part.row += row;
       part.rows = least(ROW_BLOCK, whole->rows - row);
       block.lane = part.row;
-      pack(j, &g->a, block, part.rows, w->a);
-      tiles(j, w, &part, block.steps, k > 0 || g->accumulate);
+      view a = view_of(j, &g->a, block, part.rows, !j->a_there, w->a);
+      tl_gemm_strip t = {.steps = block.steps, .accumulate = k > 0 || g->accumulate};
+      tiles(j, &a, &b, &part, t, w->edge);
     }
   }
 }
@@ -247,8 +294,10 @@ static char *aligned(tl_eval *ctx, size_t bytes) {
 /* Gives each worker its buffers, no larger than the blocks that it will see. */
 static bool make_workspaces(tl_eval *ctx, job *j, unsigned threads) {
   const tl_gemm *g = j->g;
-  size_t rows = (size_t)round_up(least(ROW_BLOCK, j->task_rows), j->unit->rows);
-  size_t columns = (size_t)round_up(least(COLUMN_BLOCK, j->task_columns), j->unit->columns);
+  int64_t most_rows = j->a_there ? j->unit->rows : least(ROW_BLOCK, j->task_rows);
+  int64_t most_columns = j->b_there ? j->unit->columns : least(COLUMN_BLOCK, j->task_columns);
+  size_t rows = (size_t)round_up(most_rows, j->unit->rows);
+  size_t columns = (size_t)round_up(most_columns, j->unit->columns);
   size_t steps = (size_t)least(K_BLOCK, g->k);
   j->work = tl_eval_scratch(ctx, threads, sizeof *j->work);
   for (unsigned i = 0; j->work && i < threads; i++) {
@@ -270,8 +319,21 @@ static void clear(const tl_gemm *g, size_t size) {
              (size_t)g->n * size);
 }
 
-/* In exact mode the units give the same bits at every level, so the widest one is free to
- * choose. */
+enum { LONG_ROW = 4 }; /* tiles */
+
+/* Chooses the tile, and which operands need no packing. A single row reads each number of B once,
+ * so that packing would only cost. In exact mode all tiles of all levels give the same bits. */
+static void choose_ways(job *j, bool fast) {
+  const tl_gemm *g = j->g;
+  const tl_gemm_unit *(*unit)(tl_gemm_type, unsigned, bool) = fast ? tl_gemm_fast_unit
+                                                                   : tl_gemm_exact_unit;
+  unsigned level = tl_vector_level();
+  const tl_gemm_unit *row = unit(g->type, level, true);
+  j->b_there = g->m == 1 && !g->b.pack && g->b.lane_stride == 1 && g->n >= LONG_ROW * row->columns;
+  j->a_there = !g->a.pack && g->a.k_stride == 1;
+  j->unit = j->b_there ? row : unit(g->type, level, false);
+}
+
 tl_status tl_gemm_run(tl_eval *ctx, const tl_gemm *g) {
   job j = {.g = g, .size = tl_gemm_size(g->type)};
   unsigned threads = ctx->pool ? tl_pool_threads(ctx->pool) : 1;
@@ -285,8 +347,7 @@ tl_status tl_gemm_run(tl_eval *ctx, const tl_gemm *g) {
   }
   if (!ctx->exact && tl_gemm_blas(g))
     return TL_OK;
-  j.unit = is_float && !ctx->exact ? tl_gemm_fast_unit(g->type, tl_vector_level())
-                                   : tl_gemm_exact_unit(g->type, tl_vector_level());
+  choose_ways(&j, is_float && !ctx->exact);
   divide(&j, threads);
   tl_arena_mark mark = tl_arena_save(ctx->scratch);
   if (!make_workspaces(ctx, &j, threads))

@@ -6,6 +6,6 @@
 TL_GEMM_DEFINE_LEVELS(f32, float)
 TL_GEMM_DEFINE_LEVELS(f64, double)
 
-const tl_gemm_unit *tl_gemm_fast_unit(tl_gemm_type type, unsigned level) {
-  return type == TL_GEMM_F64 ? &f64_units[level] : &f32_units[level];
+const tl_gemm_unit *tl_gemm_fast_unit(tl_gemm_type type, unsigned level, bool row) {
+  return type == TL_GEMM_F64 ? &f64_units[level][row] : &f32_units[level][row];
 }
