@@ -8,29 +8,14 @@
 
 #include "support/assert.h"
 #include "support/memory.h"
+#include "support/watched.h"
 
 /* With AddressSanitizer each allocation ends where it was asked to end, and nothing beyond it or
  * behind a mark that was rewound may be touched. */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WATCHED
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(WATCHED)
-#include <sanitizer/asan_interface.h>
+#ifdef TL_WATCHED
 enum { GAP = 16 };
-static void open_bytes(const void *p, size_t bytes) { ASAN_UNPOISON_MEMORY_REGION(p, bytes); }
-static void close_bytes(const void *p, size_t bytes) { ASAN_POISON_MEMORY_REGION(p, bytes); }
 #else
 enum { GAP = 0 };
-static void open_bytes(const void *p, size_t bytes) {
-  (void)p;
-  (void)bytes;
-}
-static void close_bytes(const void *p, size_t bytes) {
-  (void)p;
-  (void)bytes;
-}
 #endif
 
 enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20, ALIGNMENT = 16 };
@@ -47,7 +32,7 @@ _Static_assert(sizeof(struct tl_arena_block) % ALIGNMENT == 0, "payload must sta
 static char *payload(tl_arena_block *block) { return (char *)(block + 1); }
 
 static void free_block(tl_arena_block *block) {
-  open_bytes(payload(block), block->size);
+  tl_open_bytes(payload(block), block->size);
   free(block);
 }
 
@@ -79,7 +64,7 @@ static tl_arena_block *push_block(tl_arena *a, size_t bytes) {
   block->size = size;
   block->used = 0;
   block->pad = 0;
-  close_bytes(payload(block), size);
+  tl_close_bytes(payload(block), size);
   a->head = block;
   a->total += sizeof *block + size;
   if (a->next_size < LARGEST_BLOCK)
@@ -102,7 +87,7 @@ void *tl_arena_alloc(tl_arena *a, size_t bytes) {
   }
   void *p = payload(block) + block->used;
   block->used += bytes;
-  open_bytes(p, asked);
+  tl_open_bytes(p, asked);
   return p;
 }
 
@@ -138,7 +123,7 @@ void tl_arena_rewind(tl_arena *a, tl_arena_mark mark) {
     /* The last block is kept for reuse by a scratch arena that starts empty each time. */
     if (!previous && !mark.block) {
       a->head->used = 0;
-      close_bytes(payload(a->head), a->head->size);
+      tl_close_bytes(payload(a->head), a->head->size);
       return;
     }
     a->total -= sizeof *a->head + a->head->size;
@@ -148,6 +133,6 @@ void tl_arena_rewind(tl_arena *a, tl_arena_mark mark) {
   TL_ASSERT(!a->head || mark.used <= a->head->used);
   if (a->head) {
     a->head->used = mark.used;
-    close_bytes(payload(a->head) + mark.used, a->head->size - mark.used);
+    tl_close_bytes(payload(a->head) + mark.used, a->head->size - mark.used);
   }
 }

@@ -10,10 +10,12 @@
 #include <stdlib.h>
 
 #include "support/memory.h"
+#include "support/watched.h"
 
 /* Declares struct NAME {T *at; uint32_t n, cap;}. Zero-initialise it. NAME_reserve makes room for
  * cap elements; NAME_push appends a copy. Both return false when memory is out or 2^32-1 elements
- * are reached. NAME_release frees the elements. */
+ * are reached. NAME_release frees the elements. With AddressSanitizer an element that was never
+ * pushed, in an array that grew by pushing, may not be read. */
 #define TL_VEC(NAME, T)                                                                            \
   typedef struct NAME {                                                                            \
     T *at; /* owned */                                                                             \
@@ -21,6 +23,8 @@
     uint32_t cap;                                                                                  \
   } NAME;                                                                                          \
   static inline bool NAME##_reserve(NAME *v, uint32_t cap) {                                       \
+    if (v->cap)                                                                                    \
+      tl_open_bytes(v->at, v->cap * sizeof(T));                                                    \
     if (cap <= v->cap)                                                                             \
       return true;                                                                                 \
     size_t size = (size_t)cap * sizeof(T);                                                         \
@@ -32,9 +36,12 @@
     return true;                                                                                   \
   }                                                                                                \
   static inline bool NAME##_push(NAME *v, T item) {                                                \
-    if (v->n == v->cap &&                                                                          \
-        (v->cap > UINT32_MAX / 2 || !NAME##_reserve(v, v->cap ? v->cap * 2 : 8)))                  \
-      return false;                                                                                \
+    if (v->n == v->cap) {                                                                          \
+      if (v->cap > UINT32_MAX / 2 || !NAME##_reserve(v, v->cap ? v->cap * 2 : 8))                  \
+        return false;                                                                              \
+      tl_close_bytes(v->at + v->n, (v->cap - v->n) * sizeof(T));                                   \
+    }                                                                                              \
+    tl_open_bytes(v->at + v->n, sizeof(T));                                                        \
     v->at[v->n++] = item;                                                                          \
     return true;                                                                                   \
   }                                                                                                \

@@ -73,9 +73,10 @@ typedef struct tl_onnx_notes {
 
 /* Adds control edges and the declarations of a training step to the metadata of nodes and model,
  * and removes them again. The module changes only for the time of writing, apart from names of
- * nodes. TL_NO_MEMORY. */
+ * nodes. TL_NO_MEMORY; drop returns false for lack of memory, which it does not report, and some
+ * notes stay. */
 tl_status tl_onnx_put_notes(tl_module *m, tl_onnx_notes *before) TL_NODISCARD;
-void tl_onnx_drop_notes(tl_module *m, const tl_onnx_notes *before);
+bool tl_onnx_drop_notes(tl_module *m, const tl_onnx_notes *before) TL_NODISCARD;
 
 /* Refuses what ONNX cannot express, imports the domains in use, and names values (check.c).
  * TL_UNSUPPORTED, TL_LIMIT, TL_NO_MEMORY. */

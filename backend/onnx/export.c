@@ -169,8 +169,8 @@ tl_status tl_onnx_save(tl_module *m, const char *path, const tl_onnx_save_option
     status = lay_out(&s);
   if (status == TL_OK)
     status = write_files(&s, changes);
-  if (noted)
-    tl_onnx_drop_notes(m, &before);
+  if (noted && !tl_onnx_drop_notes(m, &before) && status == TL_OK)
+    status = tl_no_memory(m); /* before files get their names */
   if (status == TL_OK && !s.options.changes)
     status = tl_changes_apply(&own, m->diag);
   tl_changes_undo(&own);

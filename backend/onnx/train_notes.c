@@ -74,15 +74,16 @@ static tl_status note_edges(tl_module *m) {
   return TL_OK;
 }
 
-/* Removes the notes of control edges. */
-static void drop_edges(tl_module *m) {
+/* Removes the notes of control edges. Returns false for lack of memory; what stays is true. */
+static bool drop_edges(tl_module *m) {
   for (tl_node_id n = 1; m->controls.next > 1 && n < tl_module_node_end(m); n++) {
     if (tl_node_get(m, n)->op == TL_OP_ERASED || !tl_node_get(m, n)->control_in)
       continue;
     if (!tl_node_set_note(m, n, TL_NOTE_CONTROL, TL_SV("")) ||
         !tl_node_set_note(m, n, TL_NOTE_ORIGIN, TL_SV("")))
-      return; /* memory is out: what stays is true and does no harm */
+      return false;
   }
+  return true;
 }
 
 /* ---- the step -------------------------------------------------------------------------------- */
@@ -217,10 +218,11 @@ tl_status tl_onnx_put_notes(tl_module *m, tl_onnx_notes *before) {
   return note_step(m);
 }
 
-void tl_onnx_drop_notes(tl_module *m, const tl_onnx_notes *before) {
-  drop_edges(m);
+bool tl_onnx_drop_notes(tl_module *m, const tl_onnx_notes *before) {
+  bool ok = drop_edges(m);
   if (m->extra) {
     m->extras.at[m->extra].metadata = before->metadata;
     m->extras.at[m->extra].n_metadata = before->n_metadata;
   }
+  return ok;
 }

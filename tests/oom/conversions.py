@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Conversions in which the n-th allocation fails, for every n: oom.c does one model, and these are
-the models. Passes, rules and ops of programs come first (extend.c).
+"""Conversions in which the n-th allocation fails, for every n, and requests to arenas: oom.c does
+one model, and these are the models. Passes, rules and ops of programs come first (extend.c).
 
   conversions.py --tests FOLDER   (of a build: it has oom-test and oom-extend)
 
@@ -27,6 +27,7 @@ CASES = (('tests/oom/model.tir', 'air'),
          ('tests/oom/scaled.tir', 'onnx'),
          ('tests/oom/tail_if.tir', 'onnx'),
          ('tests/oom/tail_lists.tir', 'onnx'),
+         ('tests/oom/tail_joins.tir', 'onnx'),
          ('tests/oom/step.tir', 'air', '-', 'tests/oom/optim.tir'),
          ('tests/oom/step.tir', 'air', '-', 'tests/oom/single.tir'),
          (OFFICIAL + 'test_if/model.onnx', 'air'),

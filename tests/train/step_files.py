@@ -217,7 +217,10 @@ def check_examples(tool, folder):
         check(f'example {example}: W-TAIL-CLIP', ('W-TAIL-CLIP' in messages) == (example == '23'))
         if example == '38':
             check_in_place(trace)
-        if explained.get('last_bucket'):
+        told = bool(explained.get('last_bucket'))
+        check(f'example {example}: the last bucket is told if the tail was looked at',
+              told == bool(tail))
+        if told:
             check_explained(example, explained, trace)
         if example == '22 (a)':
             verdicts = {n['name']: n['verdict'] for n in explained['nodes']}

@@ -17,7 +17,7 @@ void tl_ls_take_over(tl_guarding *g, tl_value_id candidate, tl_value_id made) {
 }
 
 static tl_value_id successor(const tl_guarding *g, tl_value_id v) {
-  return v < g->n_values && g->made[v] ? g->made[v] : v;
+  return g->made[v] ? g->made[v] : v;
 }
 
 void tl_ls_put_in_place(tl_guarding *g) {

@@ -128,7 +128,7 @@ static bool set_operands(widening *w, tl_node_id n, const bool *wider) {
       continue;
     if (wide_of(w, v) || is_of_variable(tl_op_operand_port(row, i), wider))
       to = widened(w, v, n);
-    else if (v < w->n_values)
+    else
       to = narrow_of(w, v);
     if (!to)
       return false;
@@ -161,7 +161,7 @@ static tl_type_id new_type(const widening *w, tl_node_id n, uint32_t i, tl_type_
 static bool infer(widening *w, tl_node_id n, const bool *wider) {
   tl_module *m = w->m;
   uint32_t count = tl_node_get(m, n)->n_results;
-  tl_type_id *old = tl_arena_calloc(w->x->p->scratch, count + 1u, sizeof *old);
+  tl_type_id *old = tl_arena_calloc(w->x->p->scratch, count, sizeof *old);
   tl_muted muted;
   if (!old) {
     out_of_memory(w);
@@ -205,7 +205,7 @@ static void refuse(widening *w, tl_node_id n, const tl_value_id *old) {
 static void widen_node(widening *w, tl_node_id n) {
   bool wider[UINT8_MAX + 1] = {false};
   uint32_t count = tl_node_get(w->m, n)->n_operands;
-  tl_value_id *old = tl_arena_calloc(w->x->p->scratch, count + 1u, sizeof *old);
+  tl_value_id *old = tl_arena_calloc(w->x->p->scratch, count, sizeof *old);
   if (!old) {
     out_of_memory(w);
     return;
@@ -304,7 +304,7 @@ static bool gives_wide(const widening *w, tl_node_id n, uint32_t k) {
 /* Makes an If between gradients give f32. */
 static void widen_if(widening *w, tl_node_id n) {
   uint32_t count = tl_node_get(w->m, n)->n_results;
-  bool *wider = tl_arena_calloc(w->x->p->scratch, count + 1u, sizeof *wider);
+  bool *wider = tl_arena_calloc(w->x->p->scratch, count, sizeof *wider);
   if (!wider) {
     out_of_memory(w);
     return;

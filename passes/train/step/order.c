@@ -89,7 +89,7 @@ tl_status tl_train_order(tl_module *m, tl_arena *arena, const tl_train_found *fo
   ordering d = {.m = m, .arena = arena, .out = t, .grads = found->grads, .n = found->n};
   t->n = found->n;
   t->opaque = is_opaque(&d);
-  t->grads = tl_arena_calloc(arena, (size_t)t->n + 1, sizeof *t->grads);
+  t->grads = tl_arena_calloc(arena, t->n, sizeof *t->grads);
   ordered *keys = tl_arena_calloc(arena, (size_t)t->n + 1, sizeof *keys);
   if (!t->grads || !keys)
     return tl_no_memory(m);

@@ -67,7 +67,7 @@ static void save_order(tl_tail *t) {
   const tl_graph *g = tl_step_graph(t->m);
   if (t->listed)
     return;
-  t->listed = tl_arena_calloc(t->p->scratch, g->n_nodes + 1u, sizeof *t->listed);
+  t->listed = tl_arena_calloc(t->p->scratch, g->n_nodes, sizeof *t->listed);
   t->n_listed = 0;
   t->no_memory = t->no_memory || !t->listed;
   if (t->listed)
@@ -155,7 +155,7 @@ void tl_tail_adopt(tl_tail *t, tl_node_id made, tl_node_id like) {
     info->owner = owner;
     info->n_nodes = room;
   }
-  info->region[made] = like < info->n_nodes ? info->region[like] : 0;
+  info->region[made] = (uint8_t)tl_train_region_of(info, like);
   info->owner[made] = TL_TRAIN_SHARED;
   tl_node_get(t->m, made)->scope = tl_node_get(t->m, like)->scope;
   write_down(t, (tl_tail_change){.kind = TL_TAIL_MADE, .from = made});
@@ -214,7 +214,7 @@ void tl_tail_retire(tl_tail *t, tl_node_id n) {
 }
 
 void tl_tail_retire_unused(tl_tail *t, tl_node_id n) {
-  if (tl_value_get(t->m, tl_result(t->m, n, 0))->n_uses == 1 && !t->retired[n])
+  if (n < t->n_ids && tl_value_get(t->m, tl_result(t->m, n, 0))->n_uses == 1 && !t->retired[n])
     tl_tail_retire(t, n);
 }
 

@@ -67,8 +67,7 @@ uint32_t tl_tail_decompose_updates(tl_tail *t) {
   if (!t->c->decompose_updates)
     return 0;
   TL_FOR_NODES(t->m, tl_step_graph(t->m), k)
-    if (tl_update_formula_of(tl_node_get(t->m, k)->op) && k < t->n_ids && t->below_data[k] &&
-        !t->retired[k] && !t->no_memory)
+    if (tl_update_formula_of(tl_node_get(t->m, k)->op) && t->below_data[k] && !t->no_memory)
       n += decompose(t, k);
   return n;
 }

@@ -63,8 +63,8 @@ tl_status tl_tail_explain(tl_tail *t, tl_step_record *r) {
   r->n_explained = 0;
   if (!t->last) /* states in place are guarded without buckets, too */
     return TL_OK;
-  bool *above = tl_arena_calloc(t->p->scratch, n + 1u, sizeof *above);
-  tl_tail_node *nodes = tl_arena_calloc(&r->arena, n + 1u, sizeof *nodes);
+  bool *above = tl_arena_calloc(t->p->scratch, n, sizeof *above);
+  tl_tail_node *nodes = tl_arena_calloc(&r->arena, n, sizeof *nodes);
   if (!above || !nodes)
     return tl_no_memory(t->m);
   TL_TRY(tl_timeline_run(t->m->diag, &t->step.g, t->order, &line));

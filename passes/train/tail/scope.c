@@ -102,7 +102,7 @@ static void fill(tl_tail *t) {
 }
 
 static void *table(tl_tail *t, uint32_t n, size_t size) {
-  void *made = tl_arena_calloc(t->p->scratch, n + 1u, size);
+  void *made = tl_arena_calloc(t->p->scratch, n, size);
   t->no_memory = t->no_memory || !made;
   return made;
 }
@@ -117,7 +117,7 @@ void tl_tail_find_buckets(tl_tail *t) {
     t->buckets = table(t, n, sizeof *t->buckets);
     t->bucket_of = table(t, n, sizeof *t->bucket_of);
     if (t->bucket_of) /* nodes around the step, if it is in a loop, are of none */
-      memset(t->bucket_of, 0xff, (n + 1u) * sizeof *t->bucket_of);
+      memset(t->bucket_of, 0xff, n * sizeof *t->bucket_of);
     t->below = table(t, n, sizeof *t->below);
     t->below_data = table(t, n, sizeof *t->below_data);
     t->n_ids = n;

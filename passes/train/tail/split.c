@@ -13,11 +13,11 @@
 
 uint32_t tl_tail_group(tl_tail *t, const uint32_t *bucket, uint32_t n, uint32_t *group) {
   uint32_t n_groups = 0;
-  uint32_t *of = tl_arena_alloc(t->p->scratch, (t->n_buckets + 1u) * sizeof *of);
+  uint32_t *of = tl_arena_alloc(t->p->scratch, t->n_buckets * sizeof *of);
   t->no_memory = t->no_memory || !of;
   if (t->no_memory)
     return 0;
-  memset(of, 0xff, (t->n_buckets + 1u) * sizeof *of);
+  memset(of, 0xff, t->n_buckets * sizeof *of);
   for (uint32_t i = 0; i < n; i++) {
     uint32_t b = bucket[i] >= t->n_buckets ? t->n_buckets - 1 : bucket[i];
     if (of[b] == UINT32_MAX)
@@ -148,7 +148,7 @@ static bool split_check(tl_tail *t, tl_node_id n) {
 uint32_t tl_tail_split_checks(tl_tail *t) {
   uint32_t n = 0;
   TL_FOR_NODES(t->m, tl_step_graph(t->m), k)
-    if (k < t->n_ids && !t->retired[k] && !t->no_memory && is_check_join(t, k))
+    if (!t->no_memory && is_check_join(t, k))
       n += split_check(t, k);
   return n;
 }
@@ -379,11 +379,9 @@ uint32_t tl_tail_split_updates(tl_tail *t) {
     return 0;
   TL_FOR_NODES(t->m, tl_step_graph(t->m), k) {
     tl_op_id op = tl_node_get(t->m, k)->op;
-    if (k >= t->n_ids || t->retired[k] || t->no_memory)
-      continue;
-    if (tl_update_kinds(op))
+    if (tl_update_kinds(op) && !t->no_memory)
       n += split_preview(t, k, tl_update_kinds(op));
-    else if (op == TL_OP_com_microsoft_AdamWOptimizer)
+    else if (op == TL_OP_com_microsoft_AdamWOptimizer && !t->no_memory)
       n += split_adamw(t, k);
   }
   return n;

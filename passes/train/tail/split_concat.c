@@ -4,7 +4,7 @@
 #include "ir/ops_gen.h"
 #include "passes/train/tail/groups.h"
 
-enum { LONGEST = 16 };
+enum { LONGEST = 16 }; /* links of a chain, and operands of a link */
 
 /* A Concat, nodes that change elements, and a Split. */
 typedef struct chain {
@@ -33,7 +33,8 @@ static bool is_one_element(const tl_module *m, tl_value_id v) {
 static uint32_t changed_operand(const tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   uint32_t found = UINT32_MAX;
-  if (!tl_op_has_trait(node->op, TL_TRAIT_ELEMENTWISE) || !has_one_user(m, n))
+  if (!tl_op_has_trait(node->op, TL_TRAIT_ELEMENTWISE) || !has_one_user(m, n) ||
+      node->n_operands > LONGEST)
     return found;
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_operand(m, n, i);
@@ -158,7 +159,7 @@ static bool make_group(tl_tail *t, const chain *c, const uint32_t *group, uint32
   tl_value_id v = count == 1 ? operands[0] : make_like(t, c, c->concat, operands, count, size);
   for (uint32_t i = 0; v && i < c->n; i++) {
     uint32_t n_operands = tl_node_get(t->m, c->links[i])->n_operands;
-    for (uint32_t o = 0; o < n_operands && o < n + LONGEST; o++)
+    for (uint32_t o = 0; o < n_operands; o++)
       operands[o] = o == c->through[i] ? v : tl_operand(t->m, c->links[i], o);
     v = make_like(t, c, c->links[i], operands, n_operands, size);
   }
@@ -188,8 +189,8 @@ static bool make_group(tl_tail *t, const chain *c, const uint32_t *group, uint32
 /* Splits the chain by bucket. */
 static bool split_chain(tl_tail *t, const chain *c) {
   uint32_t n = tl_node_get(t->m, c->concat)->n_operands;
-  uint32_t *bucket = tl_arena_calloc(t->p->scratch, n + 1u, sizeof *bucket);
-  uint32_t *group = tl_arena_calloc(t->p->scratch, n + 1u, sizeof *group);
+  uint32_t *bucket = tl_arena_calloc(t->p->scratch, n, sizeof *bucket);
+  uint32_t *group = tl_arena_calloc(t->p->scratch, n, sizeof *group);
   t->no_memory = t->no_memory || !bucket || !group;
   for (uint32_t i = 0; !t->no_memory && i < n; i++)
     bucket[i] = tl_tail_bucket_of(t, tl_operand(t->m, c->concat, i));
@@ -212,8 +213,7 @@ uint32_t tl_tail_split_concats(tl_tail *t) {
   if (!tl_module_had_op(t->m, TL_OP_Split))
     return 0;
   TL_FOR_NODES(t->m, tl_step_graph(t->m), k)
-    if (k < t->n_ids && !t->retired[k] && !t->no_memory &&
-        tl_node_get(t->m, k)->op == TL_OP_Split && find_chain(t, k, &c))
+    if (!t->no_memory && tl_node_get(t->m, k)->op == TL_OP_Split && find_chain(t, k, &c))
       n += split_chain(t, &c);
   return n;
 }

@@ -100,14 +100,9 @@ static bool keep_results(tl_tail *t, tl_node_id copy, const uint32_t *at, uint32
       return false;
     erase_unused(t->m, g);
   }
-  for (uint32_t k = 0; k < n; k++) {
-    tl_value_id from = tl_result(t->m, copy, at[k]);
-    tl_value_id to = tl_result(t->m, copy, k);
-    tl_symbol name = tl_value_get(t->m, to)->name;
-    tl_value_set_type(t->m, to, tl_value_type(t->m, from));
-    tl_value_get(t->m, to)->name = tl_value_get(t->m, from)->name;
-    tl_value_get(t->m, from)->name = name;
-  }
+  for (uint32_t k = 0; k < n; k++)
+    tl_value_set_type(t->m, tl_result(t->m, copy, k),
+                      tl_value_type(t->m, tl_result(t->m, copy, at[k])));
   tl_node_trim_results(t->m, copy, n);
   return true;
 }
@@ -161,7 +156,7 @@ uint32_t tl_tail_split_ifs(tl_tail *t) {
   if (!tl_module_had_op(t->m, TL_OP_If))
     return 0;
   TL_FOR_NODES(t->m, tl_step_graph(t->m), k)
-    if (k < t->n_ids && !t->retired[k] && !t->no_memory && is_divisible(t, k))
+    if (!t->no_memory && is_divisible(t, k))
       n += split_if(t, k);
   return n;
 }
@@ -258,7 +253,7 @@ static bool split_barrier(tl_tail *t, tl_node_id n) {
 uint32_t tl_tail_split_barriers(tl_tail *t) {
   uint32_t n = 0;
   TL_FOR_NODES(t->m, tl_step_graph(t->m), k)
-    if (k < t->n_ids && !t->retired[k] && !t->no_memory && is_barrier(t, k))
+    if (!t->no_memory && is_barrier(t, k))
       n += split_barrier(t, k);
   return n;
 }

@@ -15,6 +15,11 @@ typedef struct norm {
   uint32_t n;
 } norm;
 
+/* A factor that a split made waits for all buckets, and so does what is multiplied by it. */
+static bool needs_last(const tl_tail *t, tl_node_id n) {
+  return n == t->last || n >= t->n_ids || t->below_data[n];
+}
+
 /* Returns true if the tensors belong to several buckets, some of which do not need L. */
 static bool is_worth_it(const norm *parts) {
   bool waits = false;
@@ -24,7 +29,7 @@ static bool is_worth_it(const norm *parts) {
     if (!parts->in[i] ||
         !tl_dtype_is_float(tl_type_dtype(parts->t->m, tl_value_type(parts->t->m, parts->in[i]))))
       return false;
-    bool below = p && (p == parts->t->last || parts->t->below_data[p]);
+    bool below = p && needs_last(parts->t, p);
     waits = waits || below;
     free = free || !below;
   }
@@ -51,7 +56,7 @@ static tl_value_id length(norm *parts) {
  * possible. */
 static bool begin(norm *parts, tl_tail *t, tl_node_id n, tl_node_id tensors) {
   const tl_node *node = tl_node_get(t->m, tensors);
-  tl_value_id *in = tl_arena_calloc(t->p->scratch, node->n_operands + 1u, sizeof *in);
+  tl_value_id *in = tl_arena_calloc(t->p->scratch, node->n_operands, sizeof *in);
   t->no_memory = t->no_memory || !in;
   for (uint32_t i = 0; in && i < node->n_operands; i++)
     in[i] = tl_operand(t->m, tensors, i);
@@ -128,11 +133,9 @@ uint32_t tl_tail_split_norms(tl_tail *t) {
     return 0;
   TL_FOR_NODES(t->m, tl_step_graph(t->m), k) {
     tl_op_id op = tl_node_get(t->m, k)->op;
-    if (k >= t->n_ids || t->retired[k] || t->no_memory)
-      continue;
-    if (op == TL_OP_com_microsoft_ReduceAllL2)
+    if (op == TL_OP_com_microsoft_ReduceAllL2 && !t->no_memory)
       n += split_length(t, k);
-    else if (op == TL_OP_com_microsoft_InplaceClipGradNorm)
+    else if (op == TL_OP_com_microsoft_InplaceClipGradNorm && !t->no_memory)
       n += split_clip(t, k);
   }
   return n;

@@ -104,7 +104,8 @@ tl_value_id tl_tail_constants(tl_tail *t, tl_symbol base, const int64_t *v, uint
 /* Leaves a node out of the step. Producers must be retired before their users, since nodes are
  * erased from the last retired on. */
 void tl_tail_retire(tl_tail *t, tl_node_id n);
-/* The same, if its only result has one user, which must be retired. */
+/* The same, if its only result has one user, which must be retired, and it is no node that was made
+ * since tl_tail_look: such a node stays, without users. */
 void tl_tail_retire_unused(tl_tail *t, tl_node_id n);
 
 /* ---- kinds of change ----

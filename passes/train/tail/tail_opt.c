@@ -128,7 +128,7 @@ static bool something_waits(const tl_tail *t) {
   if (t->late_edges)
     return true;
   TL_FOR_NODES(t->m, tl_step_graph(t->m), n)
-    if (n < t->n_ids && t->below[n] && t->bucket_of[n] == TL_TAIL_SEVERAL)
+    if (t->below[n] && t->bucket_of[n] == TL_TAIL_SEVERAL)
       return true;
   return false;
 }

@@ -373,12 +373,12 @@ static bool give_order(const tl_module *m, tl_arena *arena, tl_step *s) {
 static bool finish(builder *b, uint32_t n) {
   tl_step *s = b->out;
   uint32_t end = tl_module_node_end(b->m);
-  uint32_t *task = tl_arena_alloc(b->arena, (end + 1u) * sizeof *task);
-  tl_node_id *node = tl_arena_alloc(b->arena, (n + 1u) * sizeof *node);
-  bool *checks = tl_arena_calloc(b->arena, end + 1u, sizeof *checks);
+  uint32_t *task = tl_arena_alloc(b->arena, end * sizeof *task);
+  tl_node_id *node = tl_arena_alloc(b->arena, n * sizeof *node);
+  bool *checks = tl_arena_calloc(b->arena, end, sizeof *checks);
   if (!task || !node || !checks)
     return false;
-  memset(task, 0xff, (end + 1u) * sizeof *task);
+  memset(task, 0xff, end * sizeof *task);
   for (uint32_t k = 0; k < n; k++) {
     node[k] = b->listed[b->node_of[k]];
     task[node[k]] = k;
@@ -415,7 +415,7 @@ tl_status tl_step_build(tl_module *m, tl_arena *arena, const tl_train_info *info
 
 tl_status tl_step_read_order(tl_module *m, tl_arena *arena, tl_step *s) {
   uint32_t i = 0;
-  s->given = tl_arena_calloc(arena, s->g.n + 1u, sizeof *s->given);
+  s->given = tl_arena_calloc(arena, s->g.n, sizeof *s->given);
   if (s->given)
     TL_FOR_NODES(m, tl_step_graph(m), n)
       if (s->task[n] != TL_NO_TASK)
