@@ -48,6 +48,16 @@ static uint64_t most_payload(const tl_host_heap *h) {
 
 static void drop_spares(tl_host_heap *h) { trim_spares(h, 0); }
 
+void tl_host_heap_hand_over(tl_host_heap *from, tl_host_heap *to) {
+  drop_spares(to);
+  for (int i = 0; i < TL_HOST_SPARES; i++) {
+    tl_host_bytes *b = take_out(from, i);
+    to->spares[i] = b;
+    to->spare_bytes += b ? b->room : 0;
+  }
+  trim_spares(to, to->limit ? 0 : most_payload(to));
+}
+
 void tl_host_heap_release(tl_host_heap *h) {
   drop_spares(h);
   tl_arena_release(&h->text);

@@ -170,6 +170,7 @@ tl_context *tl_context_create(void) {
   c->session = (tl_session){
       .settings = &c->settings, .diag = &c->diag, .cancel = &c->cancel, .user_ops = &c->user_ops};
   c->unsettled = true;
+  tl_host_heap_init(&c->spare, 0);
   return c;
 }
 
@@ -181,6 +182,7 @@ void tl_context_destroy(tl_context *c) {
   tl_lib_op_vec_release(&c->ops);
   tl_lib_rule_vec_release(&c->rules);
   tl_arena_release(&c->arena);
+  tl_host_heap_release(&c->spare);
   free(c);
 }
 
@@ -191,4 +193,8 @@ void tl_context_on_progress(tl_context *c, tl_progress_fn fn, void *user) {
 
 void tl_context_cancel(tl_context *c) { c->cancel = 1; }
 void tl_context_resume(tl_context *c) { c->cancel = 0; }
-void tl_context_set_memory_limit(tl_context *c, uint64_t bytes) { c->memory_limit = bytes; }
+void tl_context_set_memory_limit(tl_context *c, uint64_t bytes) {
+  c->memory_limit = bytes;
+  if (bytes)
+    tl_host_heap_release(&c->spare);
+}

@@ -12,6 +12,7 @@ tl_status tl_lib_run_begin(tl_lib_run *r, tl_model *m) {
   tl_context *c = m->context;
   r->context = c;
   tl_host_heap_init(&r->heap, c->memory_limit);
+  tl_host_heap_hand_over(&c->spare, &r->heap);
   r->has_heap = true;
   TL_TRY(tl_lib_settle(c));
   r->heap.most = c->settings.options.max_tensor;
@@ -186,5 +187,6 @@ tl_status tl_lib_run_go(tl_lib_run *r, const tl_run_settings *settings) {
   if (status == TL_OK)
     status = tl_eval_graph(r->module, g->id, &o, &r->heap, r->inputs, r->outputs);
   tl_pool_destroy(pool);
+  tl_host_heap_hand_over(&r->heap, &r->context->spare);
   return status;
 }

@@ -6,6 +6,7 @@
 
 #include "include/tailor/tailor.h"
 
+#include "ir/host.h"
 #include "ir/user_ops.h"
 #include "lib/session/session.h"
 #include "support/vec.h"
@@ -39,7 +40,8 @@ struct tl_context {
   bool stopped;   /* the running call was asked to stop by a function of the caller */
   bool unsettled; /* options were given since they were resolved */
   uint64_t memory_limit;
-  tl_arena arena; /* strings of what was registered */
+  tl_host_heap spare; /* without values: payloads of the last run, for the next one */
+  tl_arena arena;     /* strings of what was registered */
   tl_lib_pass_vec passes;
   tl_lib_op_vec ops;
   tl_lib_rule_vec rules;

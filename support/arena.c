@@ -18,7 +18,12 @@ enum { GAP = 16 };
 enum { GAP = 0 };
 #endif
 
-enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20, ALIGNMENT = 16 };
+enum {
+  FIRST_BLOCK = 4096,
+  LARGEST_BLOCK = 1 << 20,
+  LARGEST_SPARE = 1 << 21, /* a larger block is not kept for later */
+  ALIGNMENT = 16
+};
 
 struct tl_arena_block {
   tl_arena_block *previous;
@@ -36,8 +41,22 @@ static void free_block(tl_arena_block *block) {
   free(block);
 }
 
+/* Keeps a block for later, or frees it: the larger one of it and the spare block stays. New memory
+ * comes page by page from the system, which a kernel that rewinds would pay at each call. */
+static void keep_block(tl_arena *a, tl_arena_block *block) {
+  if (block->size > LARGEST_SPARE || (a->spare && a->spare->size >= block->size)) {
+    free_block(block);
+    return;
+  }
+  if (a->spare)
+    free_block(a->spare);
+  tl_close_bytes(payload(block), block->size);
+  a->spare = block;
+}
+
 void tl_arena_init(tl_arena *a, size_t first_size) {
   a->head = NULL;
+  a->spare = NULL;
   a->next_size = first_size ? first_size : FIRST_BLOCK;
   a->total = 0;
 }
@@ -48,27 +67,43 @@ void tl_arena_release(tl_arena *a) {
     free_block(a->head);
     a->head = previous;
   }
+  if (a->spare)
+    free_block(a->spare);
+  a->spare = NULL;
   a->total = 0;
 }
 
-/* Adds a block. A request larger than the usual block gets one of its own size. Sizes double up to
- * a bound, so that n bytes cost O(log n) calls of malloc. */
-static tl_arena_block *push_block(tl_arena *a, size_t bytes) {
+/* Returns a block for a request: the spare one if it has room, else a new one. A request larger than
+ * the usual block gets one of its own size. */
+static tl_arena_block *find_block(tl_arena *a, size_t bytes) {
+  tl_arena_block *block = a->spare;
+  if (block && block->size >= bytes) {
+    a->spare = NULL;
+    return block;
+  }
   size_t size = a->next_size > bytes ? a->next_size : bytes;
   if (size > SIZE_MAX - sizeof(tl_arena_block))
     return NULL;
-  tl_arena_block *block = tl_memory_seen(malloc(sizeof *block + size), size);
+  block = tl_memory_seen(malloc(sizeof *block + size), size);
+  if (!block)
+    return NULL;
+  block->size = size;
+  block->pad = 0;
+  tl_close_bytes(payload(block), size);
+  if (a->next_size < LARGEST_BLOCK)
+    a->next_size *= 2;
+  return block;
+}
+
+/* Adds a block. Sizes double up to a bound, so that n bytes cost O(log n) calls of malloc. */
+static tl_arena_block *push_block(tl_arena *a, size_t bytes) {
+  tl_arena_block *block = find_block(a, bytes);
   if (!block)
     return NULL;
   block->previous = a->head;
-  block->size = size;
   block->used = 0;
-  block->pad = 0;
-  tl_close_bytes(payload(block), size);
   a->head = block;
-  a->total += sizeof *block + size;
-  if (a->next_size < LARGEST_BLOCK)
-    a->next_size *= 2;
+  a->total += sizeof *block + block->size;
   return block;
 }
 
@@ -127,7 +162,7 @@ void tl_arena_rewind(tl_arena *a, tl_arena_mark mark) {
       return;
     }
     a->total -= sizeof *a->head + a->head->size;
-    free_block(a->head);
+    keep_block(a, a->head);
     a->head = previous;
   }
   TL_ASSERT(!a->head || mark.used <= a->head->used);

@@ -11,9 +11,10 @@
 typedef struct tl_arena_block tl_arena_block;
 
 typedef struct tl_arena {
-  tl_arena_block *head; /* owned; the block being filled */
-  size_t next_size;     /* bytes of the next block, doubles up to a bound */
-  size_t total;         /* bytes obtained from malloc */
+  tl_arena_block *head;  /* owned; the block being filled */
+  size_t next_size;      /* bytes of the next block, doubles up to a bound */
+  size_t total;          /* bytes obtained from malloc, but for the spare block */
+  tl_arena_block *spare; /* owned; of what was rewound, to be used again; NULL: none */
 } tl_arena;
 
 /* A fill state to return to; valid until the arena is rewound behind it or released. */

@@ -363,6 +363,40 @@ static void the_evaluator_needs_as_much(void) {
   }
 }
 
+enum { LARGE = 1 << 20 };
+
+/* Makes a value in a heap and releases it; returns where its bytes were. */
+static const void *live_and_die(tl_host_heap *h) {
+  int64_t n = LARGE;
+  tl_host *t = tl_host_new(h, TL_DTYPE_U8, 1, &n);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+  const void *data = t->data;
+  tl_host_release(t);
+  return data;
+}
+
+/* The memory of values that died serves the next run, unless that has a limit. */
+static void spare_payloads_are_handed_over(void) {
+  tl_host_heap first, second, limited;
+  tl_host_heap_init(&first, 0);
+  tl_host_heap_init(&second, 0);
+  tl_host_heap_init(&limited, LARGE);
+  const void *data = live_and_die(&first);
+  tl_host_heap_hand_over(&first, &second);
+  CU_ASSERT_EQUAL(first.spare_bytes, 0);
+  CU_ASSERT_TRUE(second.spare_bytes >= LARGE);
+  CU_ASSERT_PTR_EQUAL(live_and_die(&second), data);
+  CU_ASSERT_EQUAL(second.peak, LARGE);
+  tl_host_heap_hand_over(&second, &limited);
+  CU_ASSERT_EQUAL(second.spare_bytes, 0);
+  CU_ASSERT_EQUAL(limited.spare_bytes, 0);
+  (void)live_and_die(&limited);
+  CU_ASSERT_EQUAL(limited.spare_bytes, 0);
+  tl_host_heap_release(&first);
+  tl_host_heap_release(&second);
+  tl_host_heap_release(&limited);
+}
+
 /* x: 40, t: 40 over nothing (x is the caller's), u over t, y is the caller's. */
 static void parts_of_a_model(void) {
   tl_memory t;
@@ -408,6 +442,7 @@ const unit_suite unit_suite_memory = {
     (const unit_test[]){{"small graphs against all orders", small_graphs_against_all_orders},
                         {"large graphs against some orders", large_graphs_against_some_orders},
                         {"the evaluator needs as much", the_evaluator_needs_as_much},
+                        {"spare payloads are handed over", spare_payloads_are_handed_over},
                         {"parts of a model", parts_of_a_model},
                         {"bodies need memory", bodies_need_memory},
                         {"open sizes are named", open_sizes_are_named},

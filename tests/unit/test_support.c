@@ -29,6 +29,26 @@ static void arena_rewinds_to_mark(void) {
   tl_arena_release(&a);
 }
 
+/* What a mark gave back is used again; a block too large to keep goes to the system. */
+static void arena_keeps_a_spare_block(void) {
+  tl_arena a;
+  tl_arena_init(&a, 64);
+  CU_ASSERT_PTR_NOT_NULL(tl_arena_alloc(&a, 16));
+  tl_arena_mark mark = tl_arena_save(&a);
+  char *first = tl_arena_alloc(&a, 500000);
+  tl_arena_rewind(&a, mark);
+  size_t total = a.total;
+  char *second = tl_arena_calloc(&a, 400000, 1);
+  CU_ASSERT_PTR_EQUAL(second, first);
+  CU_ASSERT_TRUE(a.total > total + 400000);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(tl_arena_alloc(&a, 8 << 20));
+  tl_arena_rewind(&a, mark);
+  CU_ASSERT_EQUAL(a.total, total);
+  CU_ASSERT_PTR_EQUAL(tl_arena_alloc(&a, 500000), first);
+  tl_arena_release(&a);
+  CU_ASSERT_PTR_NULL(a.spare);
+}
+
 static void symbols_are_equal_by_bytes(void) {
   const tl_seed seeds[] = {{"axis", 4, (uint32_t)tl_hash_bytes("axis", 4, 0)},
                            {"perm", 4, (uint32_t)tl_hash_bytes("perm", 4, 0)}};
@@ -264,6 +284,7 @@ static void products_are_whole(void) {
 }
 
 static const unit_test tests[] = {{"arena rewinds to mark", arena_rewinds_to_mark},
+                                  {"arena keeps a spare block", arena_keeps_a_spare_block},
                                   {"symbols are equal by bytes", symbols_are_equal_by_bytes},
                                   {"products are whole", products_are_whole},
                                   {"seeds have their hashes", seeds_have_their_hashes},
