@@ -30,8 +30,8 @@ typedef struct tl_host_heap {
 
 /* Prepares a heap. limit: bytes of live payload, 0 for none. */
 void tl_host_heap_init(tl_host_heap *h, uint64_t limit);
-/* Hands spare payloads to a heap of later values, which frees its own first. Payloads beyond what it
- * may keep are freed, all of them if it has a limit. */
+/* Hands spare payloads to a heap of later values, which frees its own first. Payloads beyond what
+ * that heap may keep are freed, all of them if it has a limit. */
 void tl_host_heap_hand_over(tl_host_heap *from, tl_host_heap *to);
 /* Frees the bytes of strings and the spare payloads; every value must have been released. */
 void tl_host_heap_release(tl_host_heap *h);

@@ -73,8 +73,8 @@ void tl_arena_release(tl_arena *a) {
   a->total = 0;
 }
 
-/* Returns a block for a request: the spare one if it has room, else a new one. A request larger than
- * the usual block gets one of its own size. */
+/* Returns a block for a request: the spare one if it has room, else a new one. A request larger
+ * than the usual block gets one of its own size. */
 static tl_arena_block *find_block(tl_arena *a, size_t bytes) {
   tl_arena_block *block = a->spare;
   if (block && block->size >= bytes) {
