@@ -50,10 +50,10 @@ static bool copy_tables(tl_module *to, const tl_module *from) {
   return copy_symbols(to, from) && copy_ops(to, from) && COPY_VEC(to->types, from->types) &&
          copy_items(&to->type_slots, from->type_slots, from->n_type_slots,
                     sizeof *from->type_slots) &&
-         COPY_VEC(to->extras, from->extras) && COPY_VEC(to->opsets, from->opsets) &&
-         COPY_VEC(to->calls, from->calls) && COPY_VEC(to->states, from->states) &&
-         COPY_VEC(to->gradients, from->gradients) && COPY_VEC(to->substitutes, from->substitutes) &&
-         COPY_VEC(to->sizes, from->sizes);
+         COPY_VEC(to->extras, from->extras) && COPY_VEC(to->origins, from->origins) &&
+         COPY_VEC(to->opsets, from->opsets) && COPY_VEC(to->calls, from->calls) &&
+         COPY_VEC(to->states, from->states) && COPY_VEC(to->gradients, from->gradients) &&
+         COPY_VEC(to->substitutes, from->substitutes) && COPY_VEC(to->sizes, from->sizes);
 }
 
 /* Copies the attribute lists, which are changed in place, unlike the lists inside attributes. */

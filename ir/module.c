@@ -71,6 +71,7 @@ void tl_module_destroy(tl_module *m) {
   tl_slab_release(&m->tensors);
   tl_type_vec_release(&m->types);
   tl_extra_vec_release(&m->extras);
+  tl_u32_vec_release(&m->origins);
   tl_opset_vec_release(&m->opsets);
   tl_call_vec_release(&m->calls);
   tl_state_vec_release(&m->states);

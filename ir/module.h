@@ -132,6 +132,10 @@ typedef struct tl_pair {
   tl_symbol value;
 } tl_pair;
 
+/* A reference to nodes of the model that a node comes from (origins.h); 0: none, or metadata says
+ * it. */
+typedef uint32_t tl_origin;
+
 /* Things few records have, carried along. Raw protobuf fields (tag included) are written back to
  * ONNX as they were read. */
 typedef struct tl_extra {
@@ -140,10 +144,8 @@ typedef struct tl_extra {
   const tl_pair *metadata; /* arena */
   tl_symbol raw;           /* unparsed fields of the message, 0: none */
   tl_symbol denotation;    /* of a value's type */
-  tl_symbol origins;       /* of a node that a pass made: nodes of the model that it comes from, a
-                              list as in trace.h; 0: none, or metadata says it */
+  tl_origin origins;       /* of a node that a pass made: nodes of the model that it comes from */
   bool inserted;           /* it was put beside these, and is no part of what they compute */
-  bool plain_origins;      /* `origins` has no escapes */
   const tl_pair *plain; /* equals `metadata` where trace.c wrote it and its lists have no escapes */
 } tl_extra;
 
@@ -265,6 +267,8 @@ struct tl_module {
   const struct tl_npu_form **npu_forms; /* arena, by op id below tl_n_op_rows: candidates that
                                          * passes/npu compiled; NULL: none yet */
   tl_extra_vec extras;                  /* entry 0 is empty */
+  tl_u32_vec origins;                   /* lists of references (origins.h) ... */
+  uint32_t last_origins;                /* ... and where the last one begins */
   tl_opset_vec opsets;                  /* imports; the default domain is the empty symbol */
   tl_call_vec calls;                    /* in the order of the file */
   tl_state_vec states;

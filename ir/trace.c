@@ -3,12 +3,8 @@
 #include "ir/trace.h"
 
 #include "ir/marks.h"
-#include "support/hash.h"
-#include "support/map.h"
-
-/* A chain of fusions names what it is made of, but not all of a deep network: lists stop growing
- * here. */
-enum { LONGEST_LIST = 16384 };
+#include "ir/name_list.h"
+#include "ir/origins.h"
 
 /* Keys with their lengths, since they are compared with all metadata. */
 #define KEY(text)                                                                                  \
@@ -25,16 +21,11 @@ static bool is_punct(tl_token t, const char *text) {
   return t.kind == TL_TOKEN_PUNCT && tl_sv_is(t.text, text);
 }
 
-/* True for a text in which every quote is one that begins or ends an item. */
-static bool has_no_escapes(tl_sv text) {
-  return text.n && !memchr(text.p, '\\', text.n) && !memchr(text.p, '\n', text.n);
-}
-
 /* True for a list as written here, without escapes. Nearly all are, and this is asked for each node
  * that a fusion takes. */
 static bool is_plain_list(tl_sv text) {
   const char *at = text.p, *end = text.p + text.n;
-  if (text.n < 2 || *at++ != '[' || !has_no_escapes(text))
+  if (text.n < 2 || *at++ != '[' || !tl_list_is_plain(text))
     return false;
   while (end - at > 1 && *at == '"') {
     at = memchr(at + 1, '"', (size_t)(end - at - 1));
@@ -105,7 +96,7 @@ static bool next_plain(tl_lexer *lexer, tl_sv *item) {
     return false;
   at++;
   const char *end = memchr(at, '"', (size_t)(lexer->end - at));
-  if (!end || !has_no_escapes((tl_sv){at, (size_t)(end - at)}))
+  if (!end || !tl_list_is_plain((tl_sv){at, (size_t)(end - at)}))
     return false;
   *item = (tl_sv){at, (size_t)(end - at)};
   lexer->at = end + 1;
@@ -130,7 +121,7 @@ bool tl_trace_next(tl_lexer *at, tl_buf *room, tl_sv *item) {
 /* ---- recording ------------------------------------------------------------------------------ */
 
 static void add_item(tl_buf *out, tl_sv text) {
-  if (out->n > LONGEST_LIST)
+  if (out->n > TL_LONGEST_LIST)
     return;
   tl_buf_add_z(out, out->n ? ", " : "[");
   tl_buf_add_quoted(out, text);
@@ -138,147 +129,48 @@ static void add_item(tl_buf *out, tl_sv text) {
 
 /* Appends the items of a list, as they are quoted. */
 static void splice(tl_buf *out, tl_sv list) {
-  if (list.n <= 2 || out->n > LONGEST_LIST)
+  if (list.n <= 2 || out->n > TL_LONGEST_LIST)
     return;
   tl_buf_add_z(out, out->n ? ", " : "[");
   tl_buf_add(out, list.p + 1, list.n - 2);
 }
 
-/* True when the text stands between quotes in the list, as an item or as a part of one. Most items
- * are not in a list yet. */
-static bool may_have(const tl_buf *list, tl_sv text) {
-  if (list->n == 0)
-    return false;
-  const char *end = list->p + list->n, *at = list->p;
-  while (text.n && (at = memmem(at, (size_t)(end - at), text.p, text.n)) != NULL) {
-    if (at > list->p && at[-1] == '"' && at + text.n < end && at[text.n] == '"')
-      return true;
-    at++;
-  }
-  return text.n == 0;
-}
-
-/* True when the item, as it stands between quotes, is in the list. */
-static bool has_item(const tl_buf *list, tl_sv inside) {
-  if (!may_have(list, inside))
-    return false;
-  /* Without escapes only what stands between two items could be taken for one. */
-  if (inside.n && has_no_escapes(tl_buf_view(list)) && !tl_sv_is(inside, ", "))
-    return true;
-  tl_lexer lexer = tl_lex_start((tl_sv){list->p, list->n});
-  for (tl_token t = tl_lex_next(&lexer); list->n && t.kind != TL_TOKEN_END;
-       t = tl_lex_next(&lexer)) {
-    if (t.kind == TL_TOKEN_STRING && tl_sv_eq(t.text, inside))
-      return true;
-    if (t.kind != TL_TOKEN_STRING && t.kind != TL_TOKEN_PUNCT)
-      return false;
-  }
-  return false;
-}
-
-/* As tl_trace_origins; *plain: the list has no escapes. */
-static tl_sv origins_of(const tl_module *m, tl_node_id n, bool *inserted, bool *plain) {
-  uint32_t slot = tl_node_get(m, n)->extra;
+/* Returns the list of what a node comes from that metadata has. *plain: it has no escapes.
+ * *inserted: as tl_trace_origins. */
+static tl_sv noted_origins(const tl_module *m, tl_node_id n, bool *inserted, bool *plain) {
   *inserted = *plain = false;
-  if (!slot)
+  if (m->extras.at[tl_node_get(m, n)->extra].n_metadata == 0)
     return TL_SV("");
   tl_sv names = get(m, n, TL_TRACE_NAMES, plain);
   if (names.n > 2)
     return names;
   names = get(m, n, TL_TRACE_FOR, plain);
-  *inserted = names.n || m->extras.at[slot].inserted;
-  if (names.n)
-    return names;
-  *plain = m->extras.at[slot].plain_origins;
-  return tl_sym(m, m->extras.at[slot].origins);
+  *inserted = names.n;
+  return names;
 }
 
-/* What a node is made of, while it is listed. Items of a long list are found by their hash. */
-typedef struct origins {
-  tl_buf names, types;
-  tl_map places;     /* hash of an item: its place in names, plus one */
-  size_t known;      /* how much of names is in places */
-  uint64_t seen[4];  /* a bit for each item of names, by its hash: most items are new */
-  uint32_t searches; /* of names that were copied whole, whose items are not in places */
-  bool names_only;   /* types are not wanted */
-} origins;
+/* Returns the reference of a node that a pass made; 0 for others. */
+static tl_origin derived(const tl_module *m, tl_node_id n) {
+  return m->extras.at[tl_node_get(m, n)->extra].origins;
+}
 
-enum {
-  SHORT_LIST = 1024, /* faster searched than hashed */
-  FEW_SEARCHES = 8   /* in a list that was copied whole */
-};
+/* What a node is made of, while it is listed. */
+typedef struct origins {
+  tl_name_list names;
+  tl_buf types;
+  bool names_only; /* types are not wanted */
+} origins;
 
 static void origins_init(origins *o) {
   *o = (origins){0};
-  tl_buf_init(&o->names);
+  tl_name_list_init(&o->names);
   tl_buf_init(&o->types);
 }
 
 /* Frees what lists of names and types leave. */
 static void origins_release(origins *o) {
-  tl_buf_release(&o->names);
+  tl_name_list_release(&o->names);
   tl_buf_release(&o->types);
-  tl_map_release(&o->places);
-}
-
-static uint64_t item_key(tl_sv inside, uint64_t salt) {
-  return tl_hash_bytes(inside.p, inside.n, salt);
-}
-
-/* Finds the item, or the key under which it may be added: hashes that meet take the next. */
-static bool find_item(const origins *o, tl_sv inside, uint64_t *key) {
-  uint32_t place;
-  for (uint64_t salt = 0;; salt++) {
-    *key = item_key(inside, salt);
-    if (!tl_map_find(&o->places, *key, &place))
-      return false;
-    if (o->names.n - place > inside.n && o->names.p[place + inside.n] == '"' &&
-        memcmp(o->names.p + place, inside.p, inside.n) == 0)
-      return true;
-  }
-}
-
-/* Enters the items that came since the last time. */
-static bool enter_items(origins *o) {
-  tl_lexer lexer = tl_lex_start((tl_sv){o->names.p + o->known, o->names.n - o->known});
-  for (tl_token t = tl_lex_next(&lexer); t.kind != TL_TOKEN_END; t = tl_lex_next(&lexer)) {
-    uint64_t key;
-    if (t.kind == TL_TOKEN_STRING && !find_item(o, t.text, &key) &&
-        !tl_map_set(&o->places, key, (uint32_t)(t.text.p - o->names.p)))
-      return false;
-    if (t.kind != TL_TOKEN_STRING && t.kind != TL_TOKEN_PUNCT)
-      break;
-  }
-  o->known = o->names.n;
-  return true;
-}
-
-/* Notes the item; returns false if it was certainly not noted before. */
-static bool may_be_known(origins *o, tl_sv inside) {
-  uint64_t hash = item_key(inside, 0);
-  uint64_t *word = &o->seen[hash >> 6 & 3], bit = UINT64_C(1) << (hash & 63);
-  bool known = *word & bit;
-  *word |= bit;
-  return known;
-}
-
-/* Returns true if the item is in names; the caller adds it otherwise. */
-static bool has_origin(origins *o, tl_sv inside) {
-  uint64_t key;
-  if (!may_be_known(o, inside))
-    return false;
-  if (o->names.n < SHORT_LIST || (o->known == 0 && o->searches++ < FEW_SEARCHES) || !enter_items(o))
-    return has_item(&o->names, inside);
-  return find_item(o, inside, &key);
-}
-
-/* Appends an item given as it stands between quotes. */
-static void add_inside(tl_buf *out, tl_sv inside) {
-  if (out->n > LONGEST_LIST)
-    return;
-  tl_buf_add_z(out, out->n ? ", \"" : "[\"");
-  tl_buf_add_sv(out, inside);
-  tl_buf_add_char(out, '"');
 }
 
 /* A walk over the items of a list, as they stand between quotes. */
@@ -322,14 +214,13 @@ static size_t count_quotes(tl_sv list) {
 /* Begins with a list as it is, without the bracket behind it: a chain of rewrites appends to the
  * list of the node before it again and again. False where the items must be looked at. */
 static bool copy_whole(origins *o, tl_sv names, bool plain, tl_sv types, bool plain_types) {
-  if (o->names.n || !plain)
+  if (o->names.text.n || !plain)
     return false;
   if (!o->names_only && (!plain_types || count_quotes(names) != count_quotes(types)))
     return false;
-  tl_buf_add(&o->names, names.p, names.n - 1);
+  tl_name_list_begin(&o->names, names);
   if (!o->names_only)
     tl_buf_add(&o->types, types.p, types.n - 1);
-  memset(o->seen, 0xff, sizeof o->seen);
   return true;
 }
 
@@ -346,13 +237,13 @@ static void splice_pairs(const tl_module *m, tl_node_id n, tl_sv made_of, bool p
   tl_sv name, type;
   while (next_item(&names, &name)) {
     bool typed = next_item(&kinds, &type);
-    if (has_origin(o, name))
+    if (tl_name_list_has(&o->names, name))
       continue;
-    add_inside(&o->names, name);
+    tl_name_list_add(&o->names, name);
     if (o->names_only)
       continue;
     if (typed)
-      add_inside(types, type);
+      tl_list_add(types, type);
     else /* somebody's list of names alone */
       add_item(types, tl_op_name(m, tl_node_get(m, n)->op));
   }
@@ -396,39 +287,70 @@ static bool is_plain_name(tl_sv text) {
 }
 
 /* Appends a node that was in the model, by its name as it stands between quotes. */
-static void add_own(tl_module *m, tl_node_id n, tl_sv inside, origins *o) {
-  if (has_origin(o, inside))
+static void add_own(const tl_module *m, tl_node_id n, tl_sv inside, origins *o) {
+  if (tl_name_list_has(&o->names, inside))
     return;
-  add_inside(&o->names, inside);
+  tl_name_list_add(&o->names, inside);
   if (!o->names_only)
     add_item(&o->types, tl_op_name(m, tl_node_get(m, n)->op));
 }
 
+/* Appends a name of a node of the model, with the type of node n. */
+static void add_name(const tl_module *m, tl_node_id n, tl_sv name, origins *o) {
+  if (is_plain_name(name)) {
+    add_own(m, n, name, o);
+    return;
+  }
+  tl_buf quoted;
+  tl_buf_init(&quoted);
+  tl_buf_add_quoted(&quoted, name);
+  o->names.text.failed = o->names.text.failed || quoted.failed;
+  if (!quoted.failed)
+    add_own(m, n, (tl_sv){quoted.p + 1, quoted.n - 2}, o);
+  tl_buf_release(&quoted);
+}
+
+/* Appends the names behind the reference of node n, until the list is long. */
+static void add_derived(const tl_module *m, tl_node_id n, origins *o) {
+  tl_origin_walk walk;
+  tl_origin_kind kind;
+  tl_symbol symbol;
+  tl_origin_start(&walk, m, derived(m, n));
+  while (o->names.text.n <= TL_LONGEST_LIST && tl_origin_next(&walk, &kind, &symbol)) {
+    tl_sv text = tl_sym(m, symbol);
+    if (kind == TL_ORIGIN_LIST)
+      splice_pairs(m, n, text, tl_list_is_plain(text), o);
+    else
+      add_name(m, n, text, o);
+  }
+  o->names.text.failed = o->names.text.failed || walk.failed;
+  tl_origin_end(&walk);
+}
+
 /* Appends what the node was made from, or the node itself. */
-static void add_node(tl_module *m, tl_node_id n, origins *o) {
-  tl_buf *names = &o->names;
+static void add_node(const tl_module *m, tl_node_id n, origins *o) {
   bool inserted, plain;
-  tl_sv made_of = origins_of(m, n, &inserted, &plain);
-  if (made_of.n) {
-    splice_pairs(m, n, made_of, plain, o);
+  tl_sv list = noted_origins(m, n, &inserted, &plain);
+  if (list.n) {
+    splice_pairs(m, n, list, plain, o);
+    return;
+  }
+  if (derived(m, n)) {
+    add_derived(m, n, o);
     return;
   }
   tl_sv given = tl_sym(m, tl_node_get(m, n)->name);
-  if (given.n && is_plain_name(given)) {
-    add_own(m, n, given, o);
+  if (given.n) {
+    add_name(m, n, given, o);
     return;
   }
-  tl_buf name, own;
-  tl_buf_init(&name);
+  tl_buf own;
   tl_buf_init(&own);
   tl_trace_own(m, n, &own);
-  tl_buf_add_quoted(&name, tl_buf_view(&own));
-  name.failed = name.failed || own.failed;
+  o->names.text.failed = o->names.text.failed || own.failed;
+  if (!own.failed)
+    add_name(m, n, tl_buf_view(&own), o);
   tl_buf_release(&own);
-  names->failed = names->failed || name.failed;
-  if (!name.failed)
-    add_own(m, n, (tl_sv){name.p + 1, name.n - 2}, o);
-  tl_buf_release(&name);
 }
 
 /* Metadata being written. plain: no list in it has escapes. */
@@ -446,7 +368,7 @@ static tl_status put(tl_module *m, noted *to, tl_trace what, tl_sv value) {
 
 static tl_status put_list(tl_module *m, tl_buf *list, tl_trace what, noted *to) {
   tl_buf_add_char(list, ']');
-  to->plain = to->plain && has_no_escapes(tl_buf_view(list));
+  to->plain = to->plain && tl_list_is_plain(tl_buf_view(list));
   tl_status status = list->failed ? TL_NO_MEMORY : put(m, to, what, tl_buf_view(list));
   tl_buf_release(list);
   return status;
@@ -457,7 +379,7 @@ static tl_status put_origins(tl_module *m, const tl_node_id *taken, uint32_t n, 
   origins_init(&o);
   for (uint32_t i = 0; i < n; i++)
     add_node(m, taken[i], &o);
-  tl_status status = put_list(m, &o.names, TL_TRACE_NAMES, to);
+  tl_status status = put_list(m, &o.names.text, TL_TRACE_NAMES, to);
   tl_status other = put_list(m, &o.types, TL_TRACE_TYPES, to);
   origins_release(&o);
   return status != TL_OK ? status : other;
@@ -512,69 +434,88 @@ tl_status tl_trace_record(tl_module *m, tl_node_id made, const tl_node_id *taken
 
 /* ---- nodes that passes make ------------------------------------------------------------------ */
 
-tl_sv tl_trace_origins(const tl_module *m, tl_node_id n, bool *inserted) {
-  bool plain;
-  return origins_of(m, n, inserted, &plain);
-}
-
-/* As list_origins of one node that no metadata speaks of, which most are. */
-static tl_symbol list_one(tl_module *m, tl_node_id n) {
-  tl_symbol known = m->extras.at[tl_node_get(m, n)->extra].origins;
-  if (known)
-    return known;
-  tl_buf own, list;
-  tl_buf_init(&own);
-  tl_buf_init(&list);
-  tl_trace_own(m, n, &own);
-  tl_buf_add_char(&list, '[');
-  tl_buf_add_quoted(&list, tl_buf_view(&own));
-  tl_buf_add_char(&list, ']');
-  tl_symbol s = own.failed || list.failed ? TL_NO_SYMBOL : tl_module_intern(m, tl_buf_view(&list));
-  tl_buf_release(&own);
-  tl_buf_release(&list);
-  return s;
-}
-
-/* Returns the derived list of a node that no metadata speaks of, if nothing can be added to it;
- * else 0. */
-static tl_symbol full_list(const tl_module *m, tl_node_id n) {
-  const tl_extra *e = &m->extras.at[n ? tl_node_get(m, n)->extra : 0];
-  bool full = e->origins && e->n_metadata == 0 && tl_sym(m, e->origins).n > LONGEST_LIST + 1;
-  return full ? e->origins : 0;
-}
-
-/* Interns the list of what nodes come from; TL_NO_SYMBOL when memory is out, 0 for no node. */
-static tl_symbol list_origins(tl_module *m, const tl_node_id *from, uint32_t n) {
-  if (n && full_list(m, from[0]))
-    return full_list(m, from[0]);
-  if (n == 1 && from[0] && tl_node_get(m, from[0])->op != TL_OP_RETURN &&
-      m->extras.at[tl_node_get(m, from[0])->extra].n_metadata == 0)
-    return list_one(m, from[0]);
+/* Writes the names behind the reference of a node as a list. */
+static tl_sv write_origins(const tl_module *m, tl_node_id n, tl_buf *room) {
   origins o;
   origins_init(&o);
   o.names_only = true;
-  for (uint32_t i = 0; i < n; i++)
-    if (from[i] && tl_node_get(m, from[i])->op != TL_OP_RETURN)
-      add_node(m, from[i], &o);
-  if (o.names.n)
-    tl_buf_add_char(&o.names, ']');
-  bool failed = o.names.failed || o.types.failed;
-  tl_symbol s = failed ? TL_NO_SYMBOL : tl_module_intern(m, tl_buf_view(&o.names));
+  add_derived(m, n, &o);
+  tl_buf_add_char(&o.names.text, ']');
+  tl_buf_clear(room);
+  tl_buf_add_sv(room, tl_buf_view(&o.names.text));
+  room->failed = room->failed || o.names.text.failed;
   origins_release(&o);
-  return s;
+  return room->failed ? TL_SV("") : tl_buf_view(room);
+}
+
+tl_sv tl_trace_origins(const tl_module *m, tl_node_id n, tl_buf *room, bool *inserted) {
+  bool plain;
+  tl_sv list = noted_origins(m, n, inserted, &plain);
+  if (list.n)
+    return list;
+  *inserted = m->extras.at[tl_node_get(m, n)->extra].inserted;
+  return derived(m, n) ? write_origins(m, n, room) : TL_SV("");
+}
+
+tl_sv tl_trace_origin(const tl_module *m, tl_node_id n) {
+  tl_origin_walk walk;
+  tl_origin_kind kind;
+  tl_symbol symbol;
+  bool inserted, plain;
+  if (noted_origins(m, n, &inserted, &plain).n)
+    return TL_SV("");
+  tl_origin_start(&walk, m, derived(m, n));
+  bool one = walk.one && tl_origin_next(&walk, &kind, &symbol) && kind == TL_ORIGIN_NAME;
+  tl_origin_end(&walk);
+  return one ? tl_sym(m, symbol) : TL_SV("");
+}
+
+/* Returns a reference to what one node comes from, or to the node; TL_NO_ORIGIN without memory. */
+static tl_origin origin_of_node(tl_module *m, tl_node_id n) {
+  bool inserted, plain;
+  tl_sv list = noted_origins(m, n, &inserted, &plain);
+  if (!list.n && derived(m, n))
+    return derived(m, n);
+  tl_symbol name = tl_node_get(m, n)->name;
+  if (list.n) {
+    name = tl_module_intern(m, list);
+  } else if (!name) {
+    tl_buf own;
+    tl_buf_init(&own);
+    tl_trace_own(m, n, &own);
+    name = own.failed ? TL_NO_SYMBOL : tl_module_intern(m, tl_buf_view(&own));
+    tl_buf_release(&own);
+  }
+  return tl_origin_of(list.n ? TL_ORIGIN_LIST : TL_ORIGIN_NAME, name);
+}
+
+/* Joins what the nodes come from; 0 among them is no node. */
+static tl_origin join_origins(tl_module *m, const tl_node_id *from, uint32_t n) {
+  enum { AT_ONCE = 64 };
+  tl_origin some[AT_ONCE];
+  uint32_t k = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    if (!from[i] || tl_node_get(m, from[i])->op == TL_OP_RETURN)
+      continue;
+    if (k == AT_ONCE) {
+      some[0] = tl_origin_join(m, some, k);
+      k = 1;
+    }
+    some[k++] = origin_of_node(m, from[i]);
+  }
+  return k == 1 ? some[0] : tl_origin_join(m, some, k);
 }
 
 bool tl_trace_derive(tl_module *m, tl_node_id made, const tl_node_id *from, uint32_t n,
                      bool inserted) {
-  bool known;
-  if (tl_trace_origins(m, made, &known).n)
+  bool known, plain;
+  if (noted_origins(m, made, &known, &plain).n || derived(m, made))
     return true;
-  tl_symbol list = list_origins(m, from, n);
-  tl_extra *e = list == TL_NO_SYMBOL ? NULL : tl_module_extra(m, &tl_node_get(m, made)->extra);
+  tl_origin from_all = join_origins(m, from, n);
+  tl_extra *e = from_all == TL_NO_ORIGIN ? NULL : tl_module_extra(m, &tl_node_get(m, made)->extra);
   if (!e)
     return false;
-  e->origins = list;
-  e->plain_origins = list && has_no_escapes(tl_sym(m, list));
-  e->inserted = inserted || !list;
+  e->origins = from_all;
+  e->inserted = inserted || !from_all;
   return true;
 }

@@ -35,9 +35,12 @@ tl_sv tl_trace_get(const tl_module *m, tl_node_id n, tl_trace what);
  * Unlike tl_trace_record it makes no metadata: AIR alone shows it. False when memory is out. */
 bool tl_trace_derive(tl_module *m, tl_node_id made, const tl_node_id *from, uint32_t n,
                      bool inserted) TL_NODISCARD;
-/* Returns the names of nodes of the model that a node comes from, as metadata or tl_trace_derive
- * have them; empty for a node of the model. *inserted: as above. */
-tl_sv tl_trace_origins(const tl_module *m, tl_node_id n, bool *inserted);
+/* Returns the names of nodes of the model that a node comes from, as metadata has them or, written
+ * into `room`, as tl_trace_derive noted them; empty for a node of the model, and when memory is
+ * out, which room->failed tells. *inserted: as above. */
+tl_sv tl_trace_origins(const tl_module *m, tl_node_id n, tl_buf *room, bool *inserted);
+/* Returns the name if tl_trace_derive noted one alone, as of most nodes; else an empty text. */
+tl_sv tl_trace_origin(const tl_module *m, tl_node_id n);
 /* Appends the name of a node of the model: its own, or "TYPE->RESULT", of the type that it had in
  * the model, where it has none. */
 void tl_trace_own(const tl_module *m, tl_node_id n, tl_buf *out);

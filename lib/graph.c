@@ -205,7 +205,17 @@ uint32_t tl_model_find_node(const tl_model *m, const char *name) {
 
 tl_text tl_model_origins(const tl_model *m, uint32_t node) {
   bool inserted;
-  return node_at(m, node) ? text_view(tl_trace_origins(m->module, node, &inserted)) : no_text;
+  tl_buf room;
+  if (!node_at(m, node))
+    return no_text;
+  tl_buf_init(&room);
+  tl_sv list = tl_trace_origins(m->module, node, &room, &inserted);
+  if (list.n && list.p == room.p) {
+    tl_symbol kept = tl_module_intern(m->module, list);
+    list = kept == TL_NO_SYMBOL ? TL_SV("") : tl_sym(m->module, kept);
+  }
+  tl_buf_release(&room);
+  return text_view(list);
 }
 
 /* ---- attributes ------------------------------------------------------------------------------ */

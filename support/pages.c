@@ -3,6 +3,7 @@
  * that, rounding would cost more memory than the page faults cost time. */
 #include "support/pages.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,10 +57,18 @@ void tl_pages_free(void *p, size_t n, size_t size) {
     munmap(p, rounded(n * size));
 }
 
+/* Moves mapped pages into a new range, so that never both tables have memory. */
+static bool move_pages(void *p, size_t bytes, void *wide, size_t wide_bytes) {
+  return mremap(p, rounded(bytes), rounded(wide_bytes), MREMAP_MAYMOVE | MREMAP_FIXED, wide) ==
+         wide;
+}
+
 void *tl_pages_grow(void *p, size_t n, size_t more, size_t size) {
   void *wide = tl_pages_alloc(more, size);
   if (!wide)
     return NULL;
+  if (n * size >= big && move_pages(p, n * size, wide, more * size))
+    return wide;
   if (n)
     memcpy(wide, p, n * size);
   tl_pages_free(p, n, size);

@@ -9,6 +9,8 @@
 #include "support/hash.h"
 #include "support/pages.h"
 
+enum { LARGE_TABLE = 1 << 20 }; /* slots */
+
 static uint32_t hash_of(tl_sv s) { return (uint32_t)tl_hash_bytes(s.p, s.n, 0); }
 
 /* Puts a slot at the first free place from its hash on (linear probing). */
@@ -19,11 +21,16 @@ static void place(tl_symtab *t, tl_symbol_slot s) {
   t->slots[at] = s;
 }
 
-/* Keeps at most half of the slots in use, so that probes stay short. */
+/* Returns how many symbols so many slots may hold: half of them, so that probes stay short; of a
+ * large table five eighths, because twice as much memory costs more than longer probes. */
+static uint32_t room_of(uint32_t n_slots) {
+  return n_slots < LARGE_TABLE ? n_slots / 2 : n_slots / 8 * 5;
+}
+
 static tl_status grow_slots(tl_symtab *t, uint32_t symbols) {
   tl_symtab old = *t;
   uint32_t want = t->n_slots ? t->n_slots : 64;
-  while (want / 2 < symbols) {
+  while (room_of(want) < symbols) {
     if (want > UINT32_MAX / 4)
       return TL_NO_MEMORY;
     want *= 2;
@@ -45,12 +52,10 @@ static tl_status grow_slots(tl_symtab *t, uint32_t symbols) {
 static tl_status grow_entries(tl_symtab *t, uint32_t cap) {
   if (cap <= t->cap)
     return TL_OK;
-  tl_symbol_entry *entries = tl_pages_alloc_raw(cap, sizeof *entries);
+  tl_symbol_entry *entries = t->entries ? tl_pages_grow(t->entries, t->cap, cap, sizeof *entries)
+                                        : tl_pages_alloc_raw(cap, sizeof *entries);
   if (!entries)
     return TL_NO_MEMORY;
-  if (t->n)
-    memcpy(entries, t->entries, t->n * sizeof *entries);
-  tl_pages_free(t->entries, t->cap, sizeof *entries);
   t->entries = entries;
   t->cap = cap;
   return TL_OK;
@@ -95,7 +100,7 @@ static tl_symbol intern(tl_symtab *t, tl_sv s, uint32_t hash, bool copy) {
     return t->slots[at].next - 1;
   if (t->n == t->cap && (t->cap > UINT32_MAX / 2 || grow_entries(t, t->cap * 2) != TL_OK))
     return TL_NO_SYMBOL;
-  if (t->n + 1 > t->n_slots / 2) {
+  if (t->n + 1 > room_of(t->n_slots)) {
     if (grow_slots(t, t->n + 1) != TL_OK)
       return TL_NO_SYMBOL;
     at = slot_of(t, s, hash);

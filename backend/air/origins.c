@@ -24,50 +24,49 @@ static bool trace_entries(tl_air *a, tl_node_id n) {
   return true;
 }
 
-/* Returns true for a list of one name without escapes, as most nodes have. */
-static bool is_one_plain(tl_sv list) {
-  if (list.n < 4 || memchr(list.p, '\\', list.n))
-    return false;
-  const char *end = memchr(list.p + 2, '"', list.n - 2);
-  return end == list.p + list.n - 2;
-}
-
-static void add_names(tl_air *a, tl_trace what, tl_sv list) {
-  if (is_one_plain(list)) {
-    tl_air_add_entry(a, (tl_entry){.key = tl_sv_from(tl_trace_key(what)),
-                                   .kind = TL_ENTRY_ORIGIN,
-                                   .u.value = {list.p + 2, list.n - 4}});
-    return;
-  }
+static void add_names(tl_air *a, tl_trace what, tl_entry_kind kind, tl_sv text) {
   tl_air_add_entry(
-      a,
-      (tl_entry){.key = tl_sv_from(tl_trace_key(what)), .kind = TL_ENTRY_TRACE, .u.value = list});
+      a, (tl_entry){.key = tl_sv_from(tl_trace_key(what)), .kind = kind, .u.value = text});
 }
 
-/* Adds where a node comes from that was not fused. A node of the model is its own origin; an
- * inserted one has none, and says for which nodes it is there. */
+/* Adds where a node that a pass made comes from. An inserted one comes from none, and says for
+ * which nodes it is there. */
+static void add_origins(tl_air *a, tl_entry_kind kind, tl_sv text, bool inserted) {
+  if (inserted)
+    add_names(a, TL_TRACE_NAMES, TL_ENTRY_TRACE, TL_SV("[]"));
+  if (text.n)
+    add_names(a, inserted ? TL_TRACE_FOR : TL_TRACE_NAMES, kind, text);
+}
+
+/* Keeps a text until the model is written. */
+static tl_sv keep_text(tl_air *a, const tl_buf *text) {
+  const char *copy = text->failed ? NULL : tl_arena_copy(&a->arena, text->p, text->n);
+  a->buf.failed = a->buf.failed || !copy;
+  return (tl_sv){copy ? copy : "", copy ? text->n : 0};
+}
+
+/* Adds where a node comes from that was not fused. A node of the model is its own origin. */
 static void origin_entries(tl_air *a, tl_node_id n) {
-  bool inserted;
-  tl_sv list = tl_trace_origins(a->m, n, &inserted);
-  if (list.n || inserted) {
-    add_names(a, TL_TRACE_NAMES, inserted ? TL_SV("[]") : list);
-    if (inserted && list.n)
-      add_names(a, TL_TRACE_FOR, list);
+  bool inserted = a->m->extras.at[tl_node_get(a->m, n)->extra].inserted;
+  tl_sv one = tl_trace_origin(a->m, n), own = tl_sym(a->m, tl_node_get(a->m, n)->name);
+  if (one.n) {
+    add_origins(a, TL_ENTRY_ORIGIN, one, inserted);
     return;
   }
-  tl_sv own = tl_sym(a->m, tl_node_get(a->m, n)->name);
-  if (!own.n) {
-    tl_buf text;
-    tl_buf_init(&text);
-    tl_trace_own(a->m, n, &text);
-    const char *copy = text.failed ? NULL : tl_arena_copy(&a->arena, text.p, text.n);
-    own = (tl_sv){copy ? copy : "", copy ? text.n : 0};
-    a->buf.failed = a->buf.failed || !copy;
-    tl_buf_release(&text);
+  tl_buf room;
+  tl_buf_init(&room);
+  tl_sv list = tl_trace_origins(a->m, n, &room, &inserted);
+  if (list.n && list.p == room.p)
+    list = keep_text(a, &room);
+  a->buf.failed = a->buf.failed || room.failed;
+  if (list.n || inserted) {
+    add_origins(a, TL_ENTRY_TRACE, list, inserted);
+  } else {
+    if (!own.n)
+      tl_trace_own(a->m, n, &room);
+    add_names(a, TL_TRACE_NAMES, TL_ENTRY_ORIGIN, own.n ? own : keep_text(a, &room));
   }
-  tl_air_add_entry(a, (tl_entry){.key = tl_sv_from(tl_trace_key(TL_TRACE_NAMES)),
-                                 .kind = TL_ENTRY_ORIGIN,
-                                 .u.value = own});
+  tl_buf_release(&room);
 }
 
 /* A node that was not fused is its own origin. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks a rule when it is loaded, and finds the order in which its pattern is walked. */
 #include "ir/ops_gen.h"
+#include "passes/engine/cost.h"
 #include "passes/engine/scope.h"
 
 tl_status tl_rule_error(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n, const char *fmt,
@@ -308,5 +309,6 @@ tl_status tl_rule_finish(tl_ruleset *s, tl_rule *r) {
   TL_TRY(check_outputs(s, r));
   TL_TRY(check_build_order(s, r));
   TL_TRY(check_unused(s, r));
+  r->order = tl_rule_order(&s->arena, r);
   return order_steps(s, r);
 }

@@ -194,6 +194,9 @@ static void write_lists(compiler *c) {
     tl_buf_printf(row(c, REFS), "  %u,\n", add_expr(c, r->lets[i]));
   for (uint8_t i = 0; i < r->n_lets; i++)
     tl_buf_printf(row(c, LETS), "  %u,\n", r->let_index[i]);
+  c->open = c->open || !r->order;
+  for (uint32_t i = 0; r->order && i < (uint32_t)r->n_where + r->n_lets; i++)
+    tl_buf_printf(row(c, LETS), "  %u,\n", r->order[i]);
   for (uint8_t i = 0; i < r->n_steps; i++)
     tl_buf_printf(row(c, STEPS), "  {%u, %u},\n", r->steps[i].node, r->steps[i].seek);
 }
@@ -225,12 +228,13 @@ static uint32_t root_ops_at(const tl_rule *r) {
   return n;
 }
 
-/* A rule that captures a scope stays text: its parts are others, and there are few. */
+/* A rule that captures a scope stays text: it has other parts. What further rules ask of scopes is
+ * read when they are first tried at a node. */
 static void write_rule(compiler *c) {
   const tl_rule *r = c->rule;
   uint32_t counts[N_TABLES], at[N_TABLES];
   c->n_exprs = c->n_args = 0;
-  c->open = r->scope || r->column > UINT16_MAX;
+  c->open = r->kind == TL_RULE_CAPTURE || r->column > UINT16_MAX;
   write_parts(c);
   unsigned about = offset_of(c, r->about);
   for (int i = 0; i < N_TABLES; i++)

@@ -171,6 +171,7 @@ static void make_lists(making *k) {
     r->lets[i] = expr_of(k, *from++);
     r->let_index[i] = tl_image_lets[k->image->lets + i];
   }
+  r->order = &tl_image_lets[k->image->lets + r->n_lets];
   memcpy(r->steps, &tl_image_steps[k->image->steps], r->n_steps * sizeof *r->steps);
 }
 
@@ -216,6 +217,18 @@ static tl_rule *make_head(making *k, const tl_rule_text *text) {
   return k->lost ? NULL : r;
 }
 
+/* Reads what the text asks of scopes: few rules do, and few of these are ever tried at a node. */
+static bool read_scope(tl_ruleset *s, tl_rule *r) {
+  tl_ruleset one = {.m = s->m, .arena = s->arena};
+  bool good = tl_rules_parse_text(&one, r->text) == TL_OK && one.rules.n == 1;
+  if (good)
+    r->scope = one.rules.at[0]->scope;
+  s->arena = one.arena;
+  tl_rule_vec_release(&one.rules);
+  tl_map_release(&one.names);
+  return good;
+}
+
 bool tl_rule_complete(tl_ruleset *s, tl_rule *r) {
   if (!r->bare)
     return true;
@@ -231,7 +244,7 @@ bool tl_rule_complete(tl_ruleset *s, tl_rule *r) {
   make_values(&k);
   make_lists(&k);
   r->bare = false;
-  return !k.lost;
+  return !k.lost && (r->kind != TL_RULE_SCOPE || read_scope(s, r));
 }
 
 tl_status tl_rule_image_load(tl_ruleset *s, uint32_t i, bool *done) {

@@ -103,6 +103,7 @@ extern const tl_image_operand tl_image_operands[];
 extern const tl_image_attr tl_image_attrs[];
 extern const tl_image_expr tl_image_exprs[];
 extern const tl_image_ref tl_image_refs[]; /* conditions, then numbers computed before them */
+/* Names that are computed, then the order of conditions (cost.h). */
 extern const uint8_t tl_image_lets[];
 extern const tl_rule_step tl_image_steps[];
 /* Of all rules whose images are whole; the number of a leaf is the index of the image + 1. */

@@ -486,13 +486,32 @@ static bool seek_user(tl_match *match, uint32_t step, const tl_rule_step *s) {
   return false;
 }
 
-/* Computes the names of `let`, then evaluates all conditions. */
+static void compute_name(tl_match *match, uint32_t let) {
+  uint8_t name = match->rule->let_index[let];
+  match->names[name] = tl_rule_eval(match, match->rule->lets[let]);
+  match->named |= 1u << name;
+}
+
+/* Cheap conditions first: most attempts end at one. */
+static bool conditions_hold_in_order(tl_match *match) {
+  const tl_rule *r = match->rule;
+  for (uint32_t i = 0; i < (uint32_t)r->n_where + r->n_lets; i++) {
+    uint8_t next = r->order[i];
+    if (next >= r->n_where)
+      compute_name(match, next - r->n_where);
+    else if (!tl_rv_is_true(tl_rule_eval(match, r->where[next])))
+      return false;
+  }
+  return true;
+}
+
+/* Computes the names of `let` and evaluates all conditions; as written for who asks why. */
 static bool conditions_hold(tl_match *match, uint32_t depth) {
   const tl_rule *r = match->rule;
-  for (uint8_t i = 0; i < r->n_lets; i++) {
-    match->names[r->let_index[i]] = tl_rule_eval(match, r->lets[i]);
-    match->named |= 1u << r->let_index[i];
-  }
+  if (!match->miss && r->order)
+    return conditions_hold_in_order(match);
+  for (uint8_t i = 0; i < r->n_lets; i++)
+    compute_name(match, i);
   for (uint8_t i = 0; i < r->n_where; i++) {
     if (tl_rv_is_true(tl_rule_eval(match, r->where[i])))
       continue;

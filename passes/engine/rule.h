@@ -162,6 +162,7 @@ typedef struct tl_rule {
   tl_expr **where;
   uint8_t *let_index; /* names computed before the conditions, in order */
   tl_expr **lets;
+  const uint8_t *order; /* of conditions and computed names (cost.h); NULL: as they are written */
   tl_rule_step *steps;
 } tl_rule;
 

@@ -132,6 +132,30 @@ static void numbers_decide(void) {
   CU_ASSERT_STRING_EQUAL(visit(rule, nodes, false).names, "a b ");
 }
 
+/* Cheap conditions are asked first, a number right before who needs it, and those of the
+ * replacement last. Conditions of one cost stay as they are written. */
+static void cheap_conditions_come_first(void) {
+  static const char rule[] =
+      "rules 1\nrule R : cleanup {\n  match { %y = Transpose(%x) {perm=$perm} }\n"
+      "  where {\n    feeds(%x, \"Relu\")\n    let $p = inverse(axes($perm, rank(%x)))\n"
+      "    let $q = [1, 0, 2, 3]\n    rank(%x) == 4\n    $p == [0, 3, 1, 2]\n"
+      "    rank(%x) > 1\n  }\n"
+      "  replace { %y = Transpose(%x) {perm=$q} }\n}\n";
+  static const uint8_t order[] = {1, 3, 4, 2, 0, 5};
+  tl_diag diag = {0};
+  tl_module *m = NULL;
+  tl_ruleset set;
+  CU_ASSERT_EQUAL_FATAL(tl_module_parse(&diag, "test", tl_sv_from(graph), &m), TL_OK);
+  tl_ruleset_init(&set, m);
+  CU_ASSERT_EQUAL_FATAL(tl_rules_parse(&set, "test.tlr", tl_sv_from(rule), false), TL_OK);
+  const tl_rule *r = set.rules.at[0];
+  CU_ASSERT_EQUAL_FATAL(r->n_where + r->n_lets, sizeof order);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(r->order);
+  CU_ASSERT_EQUAL(memcmp(r->order, order, sizeof order), 0);
+  tl_ruleset_release(&set);
+  tl_module_destroy(m);
+}
+
 static const unit_test tests[] = {
     {"attributes decide", attributes_decide},
     {"orders decide", orders_decide},
@@ -139,5 +163,6 @@ static const unit_test tests[] = {
     {"what may be missing decides", what_may_be_missing_decides},
     {"what comes from outside does not", what_comes_from_outside_does_not},
     {"many alternatives decide", many_alternatives_decide},
+    {"cheap conditions come first", cheap_conditions_come_first},
     {NULL, NULL}};
 const unit_suite unit_suite_rule_index = {"rule_index", tests};

@@ -41,19 +41,20 @@ static bool list_has(tl_sv list, tl_sv name, tl_buf *room) {
 }
 
 bool tl_comes_from(const tl_module *m, tl_node_id n, tl_sv name) {
-  tl_buf room;
+  tl_buf room, written;
   bool inserted;
   tl_op_id op = tl_node_get(m, n)->op;
-  tl_sv list = op == TL_OP_ERASED || op == TL_OP_RETURN ? TL_SV("")
-                                                        : tl_trace_origins(m, n, &inserted);
-  if (op == TL_OP_ERASED || op == TL_OP_RETURN || inserted)
+  if (op == TL_OP_ERASED || op == TL_OP_RETURN)
     return false;
   tl_buf_init(&room);
+  tl_buf_init(&written);
+  tl_sv list = tl_trace_origins(m, n, &written, &inserted);
   if (!list.n)
     tl_trace_own(m, n, &room);
   bool is = list.n ? list_has(list, name, &room) : tl_sv_eq(tl_buf_view(&room), name);
   tl_buf_release(&room);
-  return is;
+  tl_buf_release(&written);
+  return is && !inserted;
 }
 
 static void find_nodes(life *l) {

@@ -119,9 +119,14 @@ static bool list_has(tl_sv list, tl_sv name, tl_buf *room) {
 /* True if the node comes from the target, or was inserted for it. */
 static bool comes_from_target(const search *s, tl_node_id n, tl_buf *room) {
   bool inserted;
-  tl_sv list = tl_trace_origins(s->m, n, &inserted);
+  tl_buf written;
+  tl_buf_init(&written);
+  tl_sv list = tl_trace_origins(s->m, n, &written, &inserted);
+  bool is = list_has(list, s->target, room);
+  room->failed = room->failed || written.failed;
+  tl_buf_release(&written);
   if (list.n || inserted)
-    return list_has(list, s->target, room);
+    return is;
   tl_buf_clear(room);
   tl_trace_own(s->m, n, room);
   return tl_sv_eq(tl_buf_view(room), s->target);
@@ -219,7 +224,9 @@ static void add_own(const search *s, tl_node_id n, tl_buf *out) {
 /* "  MatMulV2 `add/Gemm`, from `mm`, `add`, by MatMulBiasAddFusionPass" */
 static void add_node(const search *s, tl_node_id n, tl_buf *out) {
   bool inserted;
-  tl_sv list = tl_trace_origins(s->m, n, &inserted);
+  tl_buf written;
+  tl_buf_init(&written);
+  tl_sv list = tl_trace_origins(s->m, n, &written, &inserted);
   tl_sv passes = tl_trace_get(s->m, n, TL_TRACE_PASSES);
   tl_sv op = tl_op_name(s->m, tl_node_get(s->m, n)->op);
   tl_buf_printf(out, "  %.*s `%.*s`", TL_SV_ARG(op), TL_SV_ARG(s->nodes[n]));
@@ -230,6 +237,8 @@ static void add_node(const search *s, tl_node_id n, tl_buf *out) {
   add_list(out, inserted ? ", inserted for " : ", from ", list);
   add_list(out, ", by ", passes);
   tl_buf_add_char(out, '\n');
+  out->failed = out->failed || written.failed;
+  tl_buf_release(&written);
 }
 
 static void add_nodes(const search *s, const tl_u32_vec *v, tl_buf *out) {
@@ -297,10 +306,10 @@ static bool put_list(tl_json_writer *w, const char *key, tl_sv list) {
 /* A node of the model is its own origin. */
 static bool put_origins(const search *s, tl_node_id n, tl_json_writer *w) {
   bool inserted;
-  tl_sv list = tl_trace_origins(s->m, n, &inserted);
   tl_buf own, text;
   tl_buf_init(&own);
   tl_buf_init(&text);
+  tl_sv list = tl_trace_origins(s->m, n, &text, &inserted);
   if (list.n == 0 && !inserted) {
     tl_trace_own(s->m, n, &own);
     tl_buf_add_char(&text, '[');

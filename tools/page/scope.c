@@ -59,12 +59,19 @@ static uint32_t scope_of_metadata(tl_view_record *r, tl_node_id n) {
 
 /* Reads the name of the first node that a node comes from; p NULL: it comes from none. */
 static tl_sv origin_of(tl_view_record *r, tl_node_id n) {
-  tl_buf *room = &r->strings->room;
-  tl_sv item;
+  tl_buf *room = &r->strings->room, list;
+  tl_sv item = tl_trace_origin(r->m, n);
   bool inserted;
-  tl_lexer at = tl_trace_start(tl_trace_origins(r->m, n, &inserted));
+  if (item.n)
+    return item;
+  tl_buf_init(&list);
+  tl_lexer at = tl_trace_start(tl_trace_origins(r->m, n, &list, &inserted));
   tl_buf_clear(room);
-  return tl_trace_next(&at, room, &item) ? item : (tl_sv){0};
+  bool any = tl_trace_next(&at, room, &item);
+  if (any && item.p != room->p)
+    tl_buf_add_sv(room, item);
+  tl_buf_release(&list);
+  return any ? tl_buf_view(room) : (tl_sv){0};
 }
 
 /* The name of a node that a pass made is that of one of its origins, with the op behind it: it

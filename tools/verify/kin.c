@@ -35,10 +35,10 @@ static bool add_rows(tl_kin *k, tl_module *m, tl_node_id n, tl_buf *room) {
   tl_buf_clear(room);
   tl_trace_own(m, n, room);
   tl_symbol node = intern(m, room);
-  tl_sv from = tl_trace_origins(m, n, &inserted);
+  tl_sv from = tl_trace_origins(m, n, room, &inserted);
   tl_symbol list = from.n > 2 && !inserted ? tl_module_intern(m, from) : 0;
   uint32_t first = k->operands.n, n_operands = tl_node_get(m, n)->n_operands;
-  if (node == TL_NO_SYMBOL || list == TL_NO_SYMBOL)
+  if (node == TL_NO_SYMBOL || list == TL_NO_SYMBOL || room->failed)
     return false;
   for (uint32_t i = 0; i < n_operands; i++) {
     tl_value_id v = tl_operand(m, n, i);
