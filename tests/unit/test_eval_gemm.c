@@ -85,6 +85,19 @@ static float *store(char *room, int64_t lines, int64_t length, bool across, int 
   return (float *)(void *)at;
 }
 
+static void run(const tl_gemm *g, bool exact, unsigned threads) {
+  tl_host_heap heap;
+  tl_arena scratch;
+  tl_host_heap_init(&heap, 0);
+  tl_arena_init(&scratch, 0);
+  tl_pool *pool = tl_pool_create(threads);
+  tl_eval ctx = {.exact = exact, .heap = &heap, .scratch = &scratch, .pool = pool};
+  CU_ASSERT_EQUAL(tl_gemm_run(&ctx, g), TL_OK);
+  tl_pool_destroy(pool);
+  tl_arena_release(&scratch);
+  tl_host_heap_release(&heap);
+}
+
 static float *multiply(sizes z, form f) {
   char *a = malloc((size_t)(z.m * z.k + 1) * sizeof(float));
   char *b = malloc((size_t)(z.k * z.n + 1) * sizeof(float));
@@ -98,16 +111,7 @@ static float *multiply(sizes z, form f) {
   g.b = (tl_gemm_side){.data = store(b, z.k, z.n, f.b_across, 11)};
   g.b.lane_stride = f.b_across ? z.k : 1;
   g.b.k_stride = f.b_across ? 1 : z.n;
-  tl_host_heap heap;
-  tl_arena scratch;
-  tl_host_heap_init(&heap, 0);
-  tl_arena_init(&scratch, 0);
-  tl_pool *pool = tl_pool_create(f.threads);
-  tl_eval ctx = {.exact = f.exact, .heap = &heap, .scratch = &scratch, .pool = pool};
-  CU_ASSERT_EQUAL(tl_gemm_run(&ctx, &g), TL_OK);
-  tl_pool_destroy(pool);
-  tl_arena_release(&scratch);
-  tl_host_heap_release(&heap);
+  run(&g, f.exact, f.threads);
   free(a);
   free(b);
   return c;
@@ -145,9 +149,42 @@ static void ways_give_the_same_bits(void) {
     }
 }
 
+/* Two products whose rows begin at numbers of their own, over two blocks of k; without steps these
+ * numbers are the result. */
+static void sums_begin_at_start(void) {
+  enum { M = 9, N = 40, SUM = 300 };
+  static float a[2 * M * SUM], b[SUM * N], c[2 * M * N], start[2 * M];
+  const int64_t at_a[] = {0, M * SUM}, at_b[] = {0, 0}, at_c[] = {0, M * N}, at_start[] = {0, M};
+  for (int i = 0; i < 2 * M * SUM; i++)
+    a[i] = sample(i);
+  for (int i = 0; i < SUM * N; i++)
+    b[i] = sample(i + 7);
+  for (int i = 0; i < 2 * M; i++)
+    start[i] = (float)i - 2.5f;
+  tl_gemm g = {.type = TL_GEMM_F32, .batches = 2, .m = M, .n = N, .c = c, .c_at = at_c};
+  g.c_stride = N;
+  g.a = (tl_gemm_side){.data = a, .lane_stride = SUM, .k_stride = 1, .at = at_a};
+  g.b = (tl_gemm_side){.data = b, .lane_stride = 1, .k_stride = N, .at = at_b};
+  g.start = start;
+  g.start_at = at_start;
+  for (g.k = 0; g.k <= SUM; g.k += SUM) {
+    run(&g, true, 1);
+    for (int i = 0; i < 2 * M; i++)
+      for (int j = 0; j < N; j++) {
+        float sum = start[i];
+        for (int64_t k = 0; k < g.k; k++) {
+          float product = a[i * SUM + k] * b[k * N + j];
+          sum = sum + product;
+        }
+        CU_ASSERT_EQUAL(memcmp(&c[i * N + j], &sum, sizeof sum), 0);
+      }
+  }
+}
+
 static const unit_test tests[] = {
     {"levels give the same bits", levels_give_the_same_bits},
     {"ways give the same bits", ways_give_the_same_bits},
+    {"sums begin at start", sums_begin_at_start},
     {NULL, NULL},
 };
 

@@ -109,8 +109,8 @@ static void fill_range(void *user, uint64_t begin, uint64_t end) {
                f->c->window.out_plane, f->size);
 }
 
-void tl_conv_fill(const tl_eval *ctx, const tl_conv *c, const void *bias, size_t size) {
-  filling f = {c, bias, size};
+void tl_conv_fill(const tl_eval *ctx, const tl_conv *c) {
+  filling f = {c, c->bias, c->x_source == TL_CONV_F64 ? 8 : 4};
   int64_t n = c->batch * (c->channels_last ? c->window.out_plane : c->groups * c->out_channels);
   tl_eval_for(ctx, (uint64_t)n, FILL_GRAIN, fill_range, &f);
 }
@@ -160,10 +160,11 @@ static void side_of_windows(const tl_conv *c, int64_t *at, uint64_t products, tl
  * [windows][channels], so that the result is written in its own layout. */
 static tl_status by_product(tl_eval *ctx, const tl_conv *c) {
   uint64_t products = (uint64_t)(c->batch * c->groups);
-  int64_t *at = tl_eval_scratch(ctx, products, 3 * sizeof *at);
+  int64_t *at = tl_eval_scratch(ctx, products, 4 * sizeof *at);
   if (!at)
     return tl_eval_no_memory(ctx);
   int64_t *at_w = at, *at_x = at + products, *at_y = at + 2 * products;
+  int64_t *at_start = at + 3 * products;
   int64_t plane = c->window.out_plane, channels = c->groups * c->out_channels;
   tl_gemm g = {.type = c->x_source == TL_CONV_F32   ? TL_GEMM_F32
                        : c->x_source == TL_CONV_F64 ? TL_GEMM_F64
@@ -172,7 +173,9 @@ static tl_status by_product(tl_eval *ctx, const tl_conv *c) {
                .k = c->in_channels * c->window.taps,
                .c = c->y,
                .c_at = at_y,
-               .accumulate = c->accumulate};
+               .accumulate = c->channels_last && c->bias,
+               .start = c->channels_last ? NULL : c->bias,
+               .start_at = at_start};
   side_of_weights(c, at_w, products, c->channels_last ? &g.b : &g.a);
   side_of_windows(c, at_x, products, c->channels_last ? &g.a : &g.b);
   g.m = c->channels_last ? plane : c->out_channels;
@@ -181,15 +184,20 @@ static tl_status by_product(tl_eval *ctx, const tl_conv *c) {
   for (uint64_t i = 0; i < products; i++) {
     int64_t image = (int64_t)i / c->groups, group = (int64_t)i % c->groups;
     at_y[i] = image * channels * plane + group * c->out_channels * (c->channels_last ? 1 : plane);
+    at_start[i] = group * c->out_channels;
   }
   return tl_gemm_run(ctx, &g);
 }
 
-/* Few output channels would leave most rows of a tile empty. */
+/* Few output channels would leave most rows of a tile empty. A product whose rows are channels
+ * begins its sums at the bias itself. */
 tl_status tl_conv_run(tl_eval *ctx, const tl_conv *c) {
   if (c->batch == 0 || c->out_channels == 0 || c->window.out_plane == 0)
     return TL_OK;
-  if (c->out_channels < FEW_CHANNELS && !c->channels_last) {
+  bool directly = c->out_channels < FEW_CHANNELS && !c->channels_last;
+  if (c->bias && (directly || c->channels_last))
+    tl_conv_fill(ctx, c);
+  if (directly) {
     tl_conv_direct(ctx, c);
     return TL_OK;
   }
@@ -198,7 +206,6 @@ tl_status tl_conv_run(tl_eval *ctx, const tl_conv *c) {
 
 /* ---- Conv ----------------------------------------------------------------------------------- */
 
-/* The result begins as the bias, to which the products are added. */
 tl_status tl_conv_float(tl_eval *ctx, bool channels_last, tl_host **y) {
   int64_t dims[TL_MAX_RANK];
   tl_conv c;
@@ -215,9 +222,7 @@ tl_status tl_conv_float(tl_eval *ctx, bool channels_last, tl_host **y) {
   if ((*y)->n == 0)
     return TL_OK;
   c.y = (*y)->data;
-  c.accumulate = bias != NULL;
-  if (bias)
-    tl_conv_fill(ctx, &c, bias->data, tl_host_element_size((tl_dtype)data->dtype));
+  c.bias = bias ? bias->data : NULL;
   return tl_conv_run(ctx, &c);
 }
 

@@ -18,8 +18,8 @@ tl_status tl_conv_open(tl_eval *ctx, uint32_t x_at, uint32_t w_at, bool channels
 void tl_conv_dims(const tl_conv *c, int64_t *dims);
 /* Computes y, whose shape tl_conv_dims gives. */
 tl_status tl_conv_run(tl_eval *ctx, const tl_conv *c) TL_NODISCARD;
-/* Sets each channel of y to its bias. bias: one element a channel, of `size` bytes, 4 or 8. */
-void tl_conv_fill(const tl_eval *ctx, const tl_conv *c, const void *bias, size_t size);
+/* Sets each channel of y to its bias. */
+void tl_conv_fill(const tl_eval *ctx, const tl_conv *c);
 
 /* Computes Conv for the node with floats: operands X, W, B. *y: result 0. */
 tl_status tl_conv_float(tl_eval *ctx, bool channels_last, tl_host **y) TL_NODISCARD;

@@ -132,8 +132,9 @@ static tl_status start_result(tl_eval *ctx, deform *d, tl_host **y) {
   tl_conv_dims(&d->c, dims);
   TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)data->dtype, 4, dims, y));
   d->c.y = (*y)->data;
+  d->c.bias = bias ? bias->data : NULL;
   if ((*y)->n && bias)
-    tl_conv_fill(ctx, &d->c, bias->data, tl_host_element_size((tl_dtype)data->dtype));
+    tl_conv_fill(ctx, &d->c);
   else if ((*y)->n)
     memset((*y)->data, 0, (*y)->bytes);
   return TL_OK;

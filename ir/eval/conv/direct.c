@@ -71,7 +71,7 @@ static void channels(void *user, uint64_t begin, uint64_t end) {
   for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
     char *y = (char *)c->y + (size_t)(i * plane) * size;
     line l = {.c = c, .image = i / all, .out = i % all};
-    if (!c->accumulate)
+    if (!c->bias) /* else y holds it */
       memset(y, 0, (size_t)plane * size);
     for (int64_t at = 0; at < plane; at += l.run.count) {
       tl_window_run_at(&c->window, at, plane - at, &l.run);

@@ -21,11 +21,15 @@ static size_t source_size(uint8_t source) {
   return source == TL_CONV_F32 ? 4 : source == TL_CONV_F64 ? 8 : 1;
 }
 
-/* Neighbours are copied in a loop of its own, which the compiler makes vectors of. */
+/* Neighbours, and every other element, are copied in loops of their own, which the compiler makes
+ * vectors of. */
 static void copy_f32(const float *from, int64_t stride, int64_t n, float *to) {
   if (stride == 1)
     for (int64_t i = 0; i < n; i++)
       to[i] = from[i];
+  else if (stride == 2)
+    for (int64_t i = 0; i < n; i++)
+      to[i] = from[2 * i];
   else
     for (int64_t i = 0; i < n; i++)
       to[i] = from[i * stride];

@@ -10,7 +10,7 @@
 /* How numbers are read from operands. */
 typedef enum tl_conv_source { TL_CONV_F32, TL_CONV_F64, TL_CONV_U8, TL_CONV_I8 } tl_conv_source;
 
-/* A convolution; tl_conv_open sets all but y, accumulate and the zero points. All pointers are
+/* A convolution; tl_conv_open sets all but y, bias and the zero points. All pointers are
  * borrowed. */
 typedef struct tl_conv {
   tl_windows window;
@@ -27,7 +27,7 @@ typedef struct tl_conv {
   int32_t x_zero;        /* integers: subtracted; padding is zero after that */
   const int32_t *w_zero; /* [groups * out_channels]; NULL: 0 */
   void *y;               /* f32, f64; for integer operands 32-bit integers */
-  bool accumulate;       /* add to what y holds */
+  const void *bias;      /* [groups * out_channels] as y, where sums begin; NULL: 0 */
 } tl_conv;
 
 /* Packs windows of the input for the product; a tl_gemm_pack whose user is the tl_conv. */

@@ -5,6 +5,8 @@
 #include <cblas.h>
 #include <limits.h>
 
+#include "ir/eval/linear/gemm.h"
+
 /* An operand as BLAS sees it: one of its two strides is 1, `distance` is the other one. */
 typedef struct blas_side {
   CBLAS_TRANSPOSE transpose;
@@ -44,16 +46,19 @@ bool tl_gemm_blas(const tl_gemm *g) {
   blas_side a, b;
   if (!sees(g, &a, &b))
     return false;
+  bool more = g->accumulate || g->start;
+  if (g->start)
+    tl_gemm_begin(g);
   for (uint64_t i = 0; i < g->batches; i++) {
     if (g->type == TL_GEMM_F32)
       cblas_sgemm(CblasRowMajor, a.transpose, b.transpose, (int)g->m, (int)g->n, (int)g->k, 1.0F,
                   (const float *)g->a.data + at(g->a.at, i), a.distance,
-                  (const float *)g->b.data + at(g->b.at, i), b.distance,
-                  g->accumulate ? 1.0F : 0.0F, (float *)g->c + at(g->c_at, i), (int)g->c_stride);
+                  (const float *)g->b.data + at(g->b.at, i), b.distance, more ? 1.0F : 0.0F,
+                  (float *)g->c + at(g->c_at, i), (int)g->c_stride);
     else
       cblas_dgemm(CblasRowMajor, a.transpose, b.transpose, (int)g->m, (int)g->n, (int)g->k, 1.0,
                   (const double *)g->a.data + at(g->a.at, i), a.distance,
-                  (const double *)g->b.data + at(g->b.at, i), b.distance, g->accumulate ? 1.0 : 0.0,
+                  (const double *)g->b.data + at(g->b.at, i), b.distance, more ? 1.0 : 0.0,
                   (double *)g->c + at(g->c_at, i), (int)g->c_stride);
   }
   return true;

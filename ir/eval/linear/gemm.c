@@ -146,6 +146,42 @@ static void pack(const job *j, const tl_gemm_side *side, tl_gemm_block b, int64_
   }
 }
 
+/* ---- where sums begin ------------------------------------------------------------------------ */
+
+/* Repeats a number of 4 or 8 bytes, which may lie anywhere. */
+static void fill_row(char *to, const char *number, int64_t n, size_t size) {
+  uint32_t four;
+  uint64_t eight;
+  if (size == 4) {
+    memcpy(&four, number, sizeof four);
+    for (int64_t i = 0; i < n; i++)
+      ((uint32_t *)(void *)to)[i] = four;
+  } else {
+    memcpy(&eight, number, sizeof eight);
+    for (int64_t i = 0; i < n; i++)
+      ((uint64_t *)(void *)to)[i] = eight;
+  }
+}
+
+/* Gives rows of C what they begin with. */
+static void begin_rows(const tl_gemm *g, const area *at) {
+  size_t size = tl_gemm_size(g->type);
+  int64_t first = (g->start_at ? g->start_at[at->batch] : 0) + at->row;
+  int64_t c_at = (g->c_at ? g->c_at[at->batch] : 0) + at->row * g->c_stride + at->column;
+  for (int64_t i = 0; i < at->rows; i++) {
+    char *c = (char *)g->c + (size_t)(c_at + i * g->c_stride) * size;
+    if (g->start)
+      fill_row(c, (const char *)g->start + (size_t)(first + i) * size, at->columns, size);
+    else
+      memset(c, 0, (size_t)at->columns * size);
+  }
+}
+
+void tl_gemm_begin(const tl_gemm *g) {
+  for (uint64_t i = 0; i < g->batches; i++)
+    begin_rows(g, &(area){.batch = i, .rows = g->m, .columns = g->n});
+}
+
 /* ---- tiles ---------------------------------------------------------------------------------- */
 
 /* A block of an operand as tiles read it, panel by panel. */
@@ -238,7 +274,10 @@ static void column_block(const job *j, const workspace *w, const area *whole) {
       part.rows = least(ROW_BLOCK, whole->rows - row);
       block.lane = part.row;
       view a = view_of(j, &g->a, block, part.rows, !j->a_there, w->a);
-      tl_gemm_strip t = {.steps = block.steps, .accumulate = k > 0 || g->accumulate};
+      if (k == 0 && g->start)
+        begin_rows(g, &part);
+      bool more = k > 0 || g->accumulate || g->start;
+      tl_gemm_strip t = {.steps = block.steps, .accumulate = more};
       tiles(j, &a, &b, &part, t, w->edge);
     }
   }
@@ -311,14 +350,6 @@ static bool make_workspaces(tl_eval *ctx, job *j, unsigned threads) {
   return j->work != NULL;
 }
 
-/* A product with k = 0 is a matrix of zeros. */
-static void clear(const tl_gemm *g, size_t size) {
-  for (uint64_t i = 0; i < g->batches; i++)
-    for (int64_t row = 0; row < g->m; row++)
-      memset((char *)g->c + (size_t)((g->c_at ? g->c_at[i] : 0) + row * g->c_stride) * size, 0,
-             (size_t)g->n * size);
-}
-
 enum { LONG_ROW = 4 }; /* tiles */
 
 /* Chooses the tile, and which operands need no packing. A single row reads each number of B once,
@@ -342,7 +373,7 @@ tl_status tl_gemm_run(tl_eval *ctx, const tl_gemm *g) {
     return TL_OK;
   if (g->k <= 0) {
     if (!g->accumulate)
-      clear(g, j.size);
+      tl_gemm_begin(g);
     return TL_OK;
   }
   if (!ctx->exact && tl_gemm_blas(g))

@@ -101,17 +101,25 @@ const tl_gemm_unit *tl_gemm_fast_unit(tl_gemm_type type, unsigned level, bool ro
 #define TL_GEMM_UNIT(NAME, TYPE, BYTES, ROWS, VECTORS)                                             \
   { NAME, NAME##_spread, ROWS, (VECTORS) * (BYTES) / (int)sizeof(TYPE) }
 
+/* Rows of the baseline: SSE2 has 16 registers, NEON has 32. */
+#if defined(__aarch64__)
+#define TL_GEMM_ROWS 8
+#else
+#define TL_GEMM_ROWS 4
+#endif
+
 /* Defines NAME_units for every level: the tile of matrices, and that of one row, which is read with
  * long runs of B. AVX2 has 16 registers, AVX-512 has 32. */
 #define TL_GEMM_DEFINE_LEVELS(NAME, TYPE)                                                          \
-  TL_GEMM_DEFINE(NAME##_128, TYPE, 16, 4, 2, )                                                     \
+  TL_GEMM_DEFINE(NAME##_128, TYPE, 16, TL_GEMM_ROWS, 2, )                                          \
   TL_GEMM_DEFINE(NAME##_256, TYPE, 32, 6, 2, TL_VECTORS_256)                                       \
   TL_GEMM_DEFINE(NAME##_512, TYPE, 64, 8, 2, TL_VECTORS_512)                                       \
   TL_GEMM_DEFINE(NAME##_row_128, TYPE, 16, 1, 12, )                                                \
   TL_GEMM_DEFINE(NAME##_row_256, TYPE, 32, 1, 12, TL_VECTORS_256)                                  \
   TL_GEMM_DEFINE(NAME##_row_512, TYPE, 64, 1, 16, TL_VECTORS_512)                                  \
   static const tl_gemm_unit NAME##_units[TL_VECTOR_LEVELS][2] = {                                  \
-      {TL_GEMM_UNIT(NAME##_128, TYPE, 16, 4, 2), TL_GEMM_UNIT(NAME##_row_128, TYPE, 16, 1, 12)},   \
+      {TL_GEMM_UNIT(NAME##_128, TYPE, 16, TL_GEMM_ROWS, 2),                                        \
+       TL_GEMM_UNIT(NAME##_row_128, TYPE, 16, 1, 12)},                                             \
       {TL_GEMM_UNIT(NAME##_256, TYPE, 32, 6, 2), TL_GEMM_UNIT(NAME##_row_256, TYPE, 32, 1, 12)},   \
       {TL_GEMM_UNIT(NAME##_512, TYPE, 64, 8, 2), TL_GEMM_UNIT(NAME##_row_512, TYPE, 64, 1, 16)},   \
   };

@@ -50,6 +50,8 @@ typedef struct tl_gemm {
   const int64_t *c_at; /* by batch: the element where the result begins; NULL: 0 */
   int64_t c_stride;    /* elements between rows of C; neighbouring columns are adjacent */
   bool accumulate;     /* add to what C holds; else C is written only */
+  const void *start; /* without accumulate: a number for each row, where its sums begin; NULL: 0 */
+  const int64_t *start_at; /* by batch: the element of start for the first row; NULL: 0 */
 } tl_gemm;
 
 /* Returns the bytes of an element. */

@@ -38,9 +38,7 @@ static tl_status sum_up(tl_eval *ctx, tl_conv *c, const tl_host *bias, tl_host *
   if ((*sums)->n == 0)
     return TL_OK;
   c->y = (*sums)->data;
-  c->accumulate = bias != NULL;
-  if (bias)
-    tl_conv_fill(ctx, c, bias->data, sizeof(int32_t));
+  c->bias = bias ? bias->data : NULL;
   return tl_conv_run(ctx, c);
 }
 
