@@ -5,8 +5,6 @@
 #include <cblas.h>
 #include <limits.h>
 
-#include "ir/eval/linear/gemm.h"
-
 /* An operand as BLAS sees it: one of its two strides is 1, `distance` is the other one. */
 typedef struct blas_side {
   CBLAS_TRANSPOSE transpose;

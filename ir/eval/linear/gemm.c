@@ -38,13 +38,6 @@ typedef struct job {
   bool b_there; /* the same of B, whose columns are adjacent */
 } job;
 
-/* Part of C that a task computes. */
-typedef struct area {
-  uint64_t batch;
-  int64_t row, rows;
-  int64_t column, columns;
-} area;
-
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* step need not be a power of two. */
@@ -146,42 +139,6 @@ static void pack(const job *j, const tl_gemm_side *side, tl_gemm_block b, int64_
   }
 }
 
-/* ---- where sums begin ------------------------------------------------------------------------ */
-
-/* Repeats a number of 4 or 8 bytes, which may lie anywhere. */
-static void fill_row(char *to, const char *number, int64_t n, size_t size) {
-  uint32_t four;
-  uint64_t eight;
-  if (size == 4) {
-    memcpy(&four, number, sizeof four);
-    for (int64_t i = 0; i < n; i++)
-      ((uint32_t *)(void *)to)[i] = four;
-  } else {
-    memcpy(&eight, number, sizeof eight);
-    for (int64_t i = 0; i < n; i++)
-      ((uint64_t *)(void *)to)[i] = eight;
-  }
-}
-
-/* Gives rows of C what they begin with. */
-static void begin_rows(const tl_gemm *g, const area *at) {
-  size_t size = tl_gemm_size(g->type);
-  int64_t first = (g->start_at ? g->start_at[at->batch] : 0) + at->row;
-  int64_t c_at = (g->c_at ? g->c_at[at->batch] : 0) + at->row * g->c_stride + at->column;
-  for (int64_t i = 0; i < at->rows; i++) {
-    char *c = (char *)g->c + (size_t)(c_at + i * g->c_stride) * size;
-    if (g->start)
-      fill_row(c, (const char *)g->start + (size_t)(first + i) * size, at->columns, size);
-    else
-      memset(c, 0, (size_t)at->columns * size);
-  }
-}
-
-void tl_gemm_begin(const tl_gemm *g) {
-  for (uint64_t i = 0; i < g->batches; i++)
-    begin_rows(g, &(area){.batch = i, .rows = g->m, .columns = g->n});
-}
-
 /* ---- tiles ---------------------------------------------------------------------------------- */
 
 /* A block of an operand as tiles read it, panel by panel. */
@@ -233,8 +190,8 @@ static void edge_tile(const job *j, const tl_gemm_strip *t, int64_t rows, int64_
 }
 
 /* Runs all tiles of two blocks. `at` is the part of C that they cover. */
-static void tiles(const job *j, const view *a, const view *b, const area *at, tl_gemm_strip t,
-                  char *edge) {
+static void tiles(const job *j, const view *a, const view *b, const tl_gemm_area *at,
+                  tl_gemm_strip t, char *edge) {
   const tl_gemm_unit *u = j->unit;
   char *c = (char *)j->g->c + (size_t)(j->g->c_at ? j->g->c_at[at->batch] : 0) * j->size;
   t.c_row = j->g->c_stride;
@@ -260,7 +217,7 @@ static void tiles(const job *j, const view *a, const view *b, const area *at, tl
 
 /* Computes a block of columns. B is packed once for each block of k, A for each block of rows in
  * it. The blocks of k come in order, and each continues the sums that C holds. */
-static void column_block(const job *j, const workspace *w, const area *whole) {
+static void column_block(const job *j, const workspace *w, const tl_gemm_area *whole) {
   const tl_gemm *g = j->g;
   for (int64_t k = 0; k < g->k; k += K_BLOCK) {
     tl_gemm_block block = {.batch = whole->batch, .k = k, .steps = least(K_BLOCK, g->k - k)};
@@ -269,13 +226,13 @@ static void column_block(const job *j, const workspace *w, const area *whole) {
     view b = view_of(j, &g->b, block, whole->columns, !j->b_there, w->b);
     block.width = j->unit->rows;
     for (int64_t row = 0; row < whole->rows; row += ROW_BLOCK) {
-      area part = *whole;
+      tl_gemm_area part = *whole;
       part.row += row;
       part.rows = least(ROW_BLOCK, whole->rows - row);
       block.lane = part.row;
       view a = view_of(j, &g->a, block, part.rows, !j->a_there, w->a);
       if (k == 0 && g->start)
-        begin_rows(g, &part);
+        tl_gemm_begin_part(g, &part);
       bool more = k > 0 || g->accumulate || g->start;
       tl_gemm_strip t = {.steps = block.steps, .accumulate = more};
       tiles(j, &a, &b, &part, t, w->edge);
@@ -287,13 +244,13 @@ static void column_block(const job *j, const workspace *w, const area *whole) {
 static tl_status run_task(void *user, size_t i, unsigned worker) {
   const job *j = user;
   uint64_t place = i % (j->row_tasks * j->column_tasks);
-  area a = {.batch = i / (j->row_tasks * j->column_tasks),
-            .row = (int64_t)(place / j->column_tasks) * j->task_rows,
-            .column = (int64_t)(place % j->column_tasks) * j->task_columns};
+  tl_gemm_area a = {.batch = i / (j->row_tasks * j->column_tasks),
+                    .row = (int64_t)(place / j->column_tasks) * j->task_rows,
+                    .column = (int64_t)(place % j->column_tasks) * j->task_columns};
   a.rows = least(j->task_rows, j->g->m - a.row);
   int64_t columns = least(j->task_columns, j->g->n - a.column);
   for (int64_t done = 0; done < columns; done += COLUMN_BLOCK) {
-    area part = a;
+    tl_gemm_area part = a;
     part.column += done;
     part.columns = least(COLUMN_BLOCK, columns - done);
     column_block(j, &j->work[worker], &part);

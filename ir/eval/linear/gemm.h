@@ -18,7 +18,4 @@ bool tl_gemm_type_of(tl_dtype dtype, tl_gemm_type *out);
 /* Runs the products on the pool. Working memory comes from scratch and is bounded by about a
  * megabyte for each thread, whatever the sizes. TL_NO_MEMORY. */
 tl_status tl_gemm_run(tl_eval *ctx, const tl_gemm *g) TL_NODISCARD;
-/* Gives C what its sums begin with when they do not accumulate: start, or zeros. */
-void tl_gemm_begin(const tl_gemm *g);
-
 #endif

@@ -59,4 +59,16 @@ static inline size_t tl_gemm_size(tl_gemm_type t) {
   return t == TL_GEMM_F64 || t == TL_GEMM_U64 ? 8 : 4;
 }
 
+/* Part of C. */
+typedef struct tl_gemm_area {
+  uint64_t batch;
+  int64_t row, rows;
+  int64_t column, columns;
+} tl_gemm_area;
+
+/* Gives part of C what its sums begin with when they do not accumulate: start, or zeros. */
+void tl_gemm_begin_part(const tl_gemm *g, const tl_gemm_area *at);
+/* The same for all of C. */
+void tl_gemm_begin(const tl_gemm *g);
+
 #endif
