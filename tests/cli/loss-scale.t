@@ -46,3 +46,6 @@ $ tailor convert seed.tir -o out.onnx --summary=none --is-loss-scale=true --loss
 # All of it in f16, on request.
 $ tailor convert fine.tir -o out.onnx --summary=none --is-loss-scale=true --loss-scale-manager='{"type":"FixedLossScaleManager","loss_scale":1024}' --compat-unscale=1
 ! fine.tir: warning: compat_unscale: gradients of f16 are multiplied by the inverse of the scale in f16, which is imprecise above 2^14 and 0 from 2^25 on [W-LS-F16]
+# Up to 4,096 elements of the start are looked at; more are taken for ones.
+$ for n in 4096 4097; do printf 'graph @step(%%x: f16[1,2], %%w: f32[2,'$n']) -> (%%L, %%w.new) {\n  const %%k: f16[1,'$n'] = [%s]\n  %%wh = Cast(%%w) {to=10}\n  %%y = MatMul(%%x, %%wh)\n  %%L = ReduceSum(%%y) {keepdims=0}\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%g = MatMul(%%xt, %%k)\n  %%g32 = Cast(%%g) {to=1}\n  %%w.new = Sub(%%w, %%g32)\n  state %%w -> %%w.new\n  gradient %%w -> %%g\n  seed %%k\n}\n' "$(yes 4.0 | head -$n | paste -sd,)" >seed$n.tir; tailor convert seed$n.tir -o out.onnx --summary=none --is-loss-scale=true --loss-scale-manager='{"type":"FixedLossScaleManager","loss_scale":32768}'; done
+! seed4096.tir: warning: backward starts in f16, which ends at 65504: a fixed scale of 32768 makes every step overflow [W-LS-F16]

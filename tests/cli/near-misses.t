@@ -59,3 +59,11 @@ $ sed 's/in ".*/in "*"/' scope.tlr >all.tlr; for n in 65535 65536; do printf 'gr
 $ printf 'graph @g(%%x: f32[2,3,4]) -> (%%y) {\n  %%y = Einsum(%%x) {equation="...i->i"}\n}\n' >sum.tir; tailor opt sum.tir --passes=infer-shapes,clean-up | grep '%y ='; sed 's/\.\.\.i/abi/' sum.tir >letters.tir; tailor opt letters.tir --passes=infer-shapes,clean-up | grep '%y ='
 >   %y = Einsum(%x) {equation="...i->i"} : f32[4]
 >   %y = ReduceSum(%x, %y/const) {keepdims=0} : f32[4]
+$ sed 's/f32\[2,3,4\]/f32[*]/' sum.tir >open.tir; tailor opt open.tir --passes=infer-shapes,clean-up | grep -o '%y = [A-Za-z]*'
+> %y = Einsum
+# Neither order of a factor and a number fits: which operand has another producer.
+$ printf 'rules 1\nrule Num : graph "NumFusionPass" numerics exact {\n  match { %%t = Tanh(%%_a)  %%y = Mul(%%t, const 2.0) }\n  replace { %%y = Relu(%%t) }\n}\n' >num.tlr; printf 'graph @g(%%x: f32[2,3], %%z: f32[2,3]) -> (%%y) {\n  %%s = Tanh(%%x) @s\n  %%e = Cos(%%z) @e\n  %%y = Mul(%%e, %%s) @y\n}\n' >mul.tir; tailor explain mul.tir --rules num.tlr --why-not=Num --node=y | grep 'in the way'
+>   in the way OP: operand 0 of `y` is produced by Cos, not by Tanh
+# Counted are patterns that match the model that was given, whatever their conditions; of what fusions made only what takes effect.
+$ printf 'rules 1\nrule Make : graph "MakeFusionPass" numerics exact {\n  match { %%a = Sin(%%x)  %%y = Neg(%%a) }\n  replace { %%y = Tanh(%%x) }\n}\nrule Cond : graph "CondFusionPass" numerics exact {\n  match { %%y = Tanh(%%a) }\n  where { rank(%%a) == 5 }\n  replace { %%y = Erf(%%a) }\n}\n' >count.tlr; printf 'graph @g(%%x: f32[2,3]) -> (%%y, %%z) {\n  %%s = Sin(%%x)\n  %%y = Neg(%%s)\n  %%z = Tanh(%%x)\n}\n' >count.tir; tailor opt count.tir --rules=count.tlr --fusion-result=count.json -o out.tir; tr -d ' \n' <count.json | grep -o '"graph_fusion.*'
+> "graph_fusion":{"CondFusionPass":{"effect_times":"0","match_times":"1"},"MakeFusionPass":{"effect_times":"1","match_times":"1"}}}}

@@ -42,3 +42,22 @@ $ sed 's/^  %v_out, .*/  %w_out = Sub(%w, %rw)\n  %v_out = Sub(%v, %rv)\n  %p = 
 > late.tir: warning: node Sub->p: reads a state behind the node that updates it in place [W-TAIL-STATE]
 >   hint: read a copy that is made before, or leave inplace_state off
 > remark: tail-opt: missed: "AR2": only the updates of its own gradients wait for the last bucket: there is no overflow check and no norm over all gradients, so tail optimization changes nothing
+# What begins when the last bucket ends is later, what begins before overlaps: AR2 takes from 18 to 26, S ends at 26 or 20.
+$ sed 's/^  %v_out, .*/  %dv = Mul(%rv, %lr) @S\n  %v_out = Sub(%v, %dv) @U\n  %w_out = Sub(%w, %rw) @W/; s/, %m_out, %n_out) {/) {/; /state %[mn]/d' net.tir >times.tir; printf 'name,us\nB2,10\nB1,5\nAR1,8\nAR2,8\nS,8\nU,1\nW,1\n' >times.csv; sh step times.tir --profile=times.csv --tail-explain=- | grep verdict
+>   {"name": "AR1", "verdict": "earlier"},
+>   {"name": "S", "verdict": "overlaps"},
+>   {"name": "U", "verdict": "later"},
+>   {"name": "W", "verdict": "data", "because": "AR2"}]}
+$ sed 's/S,8/S,2/; s/U,1/U,7/' times.csv >early.csv;  sh step times.tir --profile=early.csv --tail-explain=- | grep -E '"[SU]"'
+>   {"name": "S", "verdict": "overlaps"},
+>   {"name": "U", "verdict": "overlaps"},
+# Whether a sum of flags is only compared with 0 is looked for behind four views, and no further.
+$ sed 's/%finite = Equal(%all,/%v2 = Identity(%all)\n  %v3 = Identity(%v2)\n  %v4 = Identity(%v3)\n  %finite = Equal(%v4,/' flag.tir >views.tir; sh step views.tir; sed 's/%finite = Equal(%v4,/%v5 = Identity(%v4)\n  %finite = Equal(%v5,/' views.tir >more.tir; sh step more.tir
+> remark: tail-opt: "AR2": 1 flags that are equal on all ranks
+# A flag goes in front of the last bucket, unless the update of that bucket takes long and the flag as well.
+$ sed 's/Sum(%nv, %nw) @CHK/Identity(%nv) @CHK/; s/%cw = Sub(%w, %rw)/%cw = Sub(%w, %rw) @CW/' flag.tir >front.tir; printf 'name,us\nFLAG,8\n' >short.csv; sh step front.tir --tail-mode=early_local --profile=short.csv; printf 'name,us\nFLAG,500\nCW,400\n' >slow.csv; sh step front.tir --tail-mode=early_local --profile=slow.csv; grep -n -E 'AR2|FLAG' out.tir | grep -o '@[A-Z0-9]*'
+> remark: tail-opt: "AR2": 1 flags ordered before the last bucket
+> remark: tail-opt: missed: "AR2": 1 flags ordered before the last bucket: the step would take longer
+> remark: tail-opt: missed: "AR2": is_tailing_optimization is off: the step would take longer with each of its changes
+> @AR2
+> @FLAG

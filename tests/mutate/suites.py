@@ -18,6 +18,7 @@ STDOUT, STDERR = 1, 2
 # Whole conversions with every allocation failing in its turn: model, suffix, options of oom-test.
 OOM = ('model.tir air', 'model.tir onnx', 'kernels.tir air', 'half.tir onnx', 'scaled.tir onnx',
        'tail_if.tir onnx', 'tail_lists.tir onnx', 'tail_joins.tir onnx',
+       'tail_flag.tir onnx', 'tail_early.tir onnx',
        'step.tir air - tests/oom/optim.tir', 'step.tir air - tests/oom/single.tir')
 # Small samples with fixed seeds. {tailor} and {probe} are the programs with mutants.
 SCRIPTS = (

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Changes control edges of the tail: removes needless dependences on L, orders flags before L.
  * With states in place, it also orders readers of a state before its writer. */
-#include "passes/train/tail/tail.h"
+#include "passes/train/tail/groups.h"
 
 #include <stdlib.h>
 
@@ -283,17 +283,10 @@ static bool has_flags(const tl_tail *t) {
 /* Replaces the sum of a flag by the flag of this rank. Returns false if memory is out. */
 static bool drop_flag(tl_tail *t, tl_node_id f) {
   tl_value_id flag = tl_operand(t->m, f, 0);
-  tl_symbol name = tl_module_fresh_name(t->m, tl_value_name(t->m, tl_result(t->m, f, 0)));
-  tl_node_spec spec = {.op = TL_OP_Identity,
-                       .name = name,
-                       .operands = &flag,
-                       .n_operands = 1,
-                       .results = &name,
-                       .n_results = 1};
-  tl_node_id alike = tl_tail_make(t, f, f, &spec);
+  tl_value_id alike = tl_tail_make_one(t, f, f, TL_OP_Identity, &flag, 1);
   if (!alike)
     return false;
-  tl_tail_replace(t, tl_result(t->m, f, 0), tl_result(t->m, alike, 0));
+  tl_tail_replace(t, tl_result(t->m, f, 0), alike);
   tl_tail_retire(t, f);
   return true;
 }

@@ -111,15 +111,15 @@ static bool list_nodes(builder *b) {
   const tl_graph *g = tl_step_graph(b->m);
   uint32_t n = g->n_nodes;
   uint32_t end = tl_module_node_end(b->m);
-  b->listed = tl_arena_calloc(b->arena, n + 1u, sizeof *b->listed);
+  b->listed = tl_arena_calloc(b->arena, n, sizeof *b->listed);
   b->place = tl_arena_calloc(b->arena, end, sizeof *b->place);
-  b->depth = tl_arena_calloc(b->arena, n + 1u, sizeof *b->depth);
-  b->number = tl_arena_calloc(b->arena, n + 1u, sizeof *b->number);
-  b->node_of = tl_arena_calloc(b->arena, n + 1u, sizeof *b->node_of);
-  b->comms = tl_arena_calloc(b->arena, n + 1u, sizeof *b->comms);
-  b->updates = tl_arena_calloc(b->arena, n + 1u, sizeof *b->updates);
-  b->checks = tl_arena_calloc(b->arena, n + 1u, sizeof *b->checks);
-  b->tasks = tl_arena_calloc(b->arena, n + 1u, sizeof *b->tasks);
+  b->depth = tl_arena_calloc(b->arena, n, sizeof *b->depth);
+  b->number = tl_arena_calloc(b->arena, n, sizeof *b->number);
+  b->node_of = tl_arena_calloc(b->arena, n, sizeof *b->node_of);
+  b->comms = tl_arena_calloc(b->arena, n, sizeof *b->comms);
+  b->updates = tl_arena_calloc(b->arena, n, sizeof *b->updates);
+  b->checks = tl_arena_calloc(b->arena, n, sizeof *b->checks);
+  b->tasks = tl_arena_calloc(b->arena, n, sizeof *b->tasks);
   b->first = tl_arena_calloc(b->arena, n + 2u, sizeof *b->first);
   if (!b->listed || !b->place || !b->depth || !b->number || !b->node_of || !b->comms ||
       !b->updates || !b->checks || !b->tasks || !b->first)
@@ -186,7 +186,7 @@ static bool sort_keys(builder *b, uint32_t n, sort_key *keys) {
 /* Numbers tasks by depth, then name. Neither depends on the order in which the file stores
  * nodes. */
 static bool number_nodes(builder *b, uint32_t n) {
-  sort_key *keys = tl_arena_calloc(b->arena, n + 1u, sizeof *keys);
+  sort_key *keys = tl_arena_calloc(b->arena, n, sizeof *keys);
   for (uint32_t i = 0; i < n; i++)
     for_users(b, i, deepen);
   if (!keys || !sort_keys(b, n, keys))
