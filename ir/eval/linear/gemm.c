@@ -189,11 +189,21 @@ static void edge_tile(const job *j, const tl_gemm_strip *t, int64_t rows, int64_
     memcpy(c + (size_t)i * stride, edge + (size_t)i * line, used);
 }
 
+/* Asks for half of each row of A that the next tile reads: weights of a file are far away, and a
+ * few steps of many rows are no run that the processor fetches ahead by itself. */
+static void fetch_rows(const job *j, const char *from, int64_t lane, int64_t steps) {
+  size_t half = (size_t)steps * j->size / 2, stride = (size_t)lane * j->size;
+  for (int64_t i = 0; i < j->unit->rows; i++, from += stride)
+    for (size_t at = 0; at < half; at += CACHE_LINE)
+      __builtin_prefetch(from + at, 0, 2);
+}
+
 /* Runs all tiles of two blocks. `at` is the part of C that they cover. */
 static void tiles(const job *j, const view *a, const view *b, const tl_gemm_area *at,
                   tl_gemm_strip t, char *edge) {
   const tl_gemm_unit *u = j->unit;
   char *c = (char *)j->g->c + (size_t)(j->g->c_at ? j->g->c_at[at->batch] : 0) * j->size;
+  size_t half = (size_t)t.steps * j->size / 2; /* of a row of A */
   t.c_row = j->g->c_stride;
   for (int64_t col = 0; col < at->columns; col += u->columns) {
     int64_t columns = least(u->columns, at->columns - col);
@@ -207,6 +217,8 @@ static void tiles(const job *j, const view *a, const view *b, const tl_gemm_area
       t.a_row = rest ? 1 : a->lane;
       t.a_step = rest ? u->rows : a->step;
       t.c = c + (size_t)((at->row + row) * t.c_row + at->column + col) * j->size;
+      if (j->a_there && col < 2 * u->columns && row + 2 * u->rows <= at->rows)
+        fetch_rows(j, (const char *)t.a + a->panel + (col ? half : 0), a->lane, t.steps);
       if (rows == u->rows && columns == u->columns)
         u->tile(&t);
       else
