@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "ir/eval/kernel/lines.h"
+#include "ir/eval/kernel/vectors.h"
 #include "ir/eval/math/elementary.h"
 
 enum { CHUNK = 256, PLANE_WORK = 1 << 15 };
@@ -29,10 +30,22 @@ typedef struct planes {
   const double *shift;
 } planes;
 
-/* The usual case as a loop that vectorises. */
+/* The usual case, for each width of vectors; the bits are the same. */
+#define DEFINE_SCALE(NAME, TARGET)                                                                 \
+  TARGET static void NAME(const float *in, float *out, uint64_t n, double scale, double shift) {   \
+    for (uint64_t i = 0; i < n; i++)                                                               \
+      out[i] = (float)((double)in[i] * scale + shift);                                             \
+  }
+
+DEFINE_SCALE(scale_f32_128, )
+DEFINE_SCALE(scale_f32_256, TL_VECTORS_256)
+DEFINE_SCALE(scale_f32_512, TL_VECTORS_512)
+
 static void scale_f32(const float *in, float *out, uint64_t n, double scale, double shift) {
-  for (uint64_t i = 0; i < n; i++)
-    out[i] = (float)((double)in[i] * scale + shift);
+  unsigned level = tl_vector_level();
+  (level == 2   ? scale_f32_512
+   : level == 1 ? scale_f32_256
+                : scale_f32_128)(in, out, n, scale, shift);
 }
 
 /* Planes [begin, end), counted over batches and channels. */
