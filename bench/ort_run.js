@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// ort_run.js MODEL INPUTS.json --ort DIR [--runs N]: runs the model in ONNX Runtime (level basic, 2
-// threads) and prints JSON: processor time in ms of the best run but the first one. INPUTS.json maps
-// a name to {"type": "int64"|"float32", "dims": [...], "top": N}: integers are below N.
+// ort_run.js MODEL INPUTS.json --ort DIR [--runs N] [--threads 2]: runs the model in ONNX Runtime
+// (level basic) and prints JSON: processor time in ms of the best run but the first one. INPUTS.json
+// maps a name to {"type": "int64"|"float32", "dims": [...], "top": N}: integers are below N.
 'use strict';
 const fs = require('fs');
 const args = process.argv.slice(2);
@@ -18,7 +18,8 @@ function tensor({ type, dims, top }) {
 
 async function main() {
   const session = await ort.InferenceSession.create(args[0], {
-    intraOpNumThreads: 2, interOpNumThreads: 1, graphOptimizationLevel: 'basic', logSeverityLevel: 4,
+    intraOpNumThreads: Number(option('--threads', 2)), interOpNumThreads: 1,
+    graphOptimizationLevel: 'basic', logSeverityLevel: 4,
   });
   const feeds = {};
   for (const [name, spec] of Object.entries(JSON.parse(fs.readFileSync(args[1], 'utf8'))))
