@@ -3,16 +3,19 @@
 #include "ir/marks.h"
 
 /* The attributes that GE compares before it fuses two nodes. */
-static const char *const keys[TL_N_MARKS] = {
-    "_user_stream_label", "_super_kernel_scope", "_super_kernel_options", "_op_aicore_num",
-    "_op_vectorcore_num", "_deterministic",      "_deterministic_level"};
+#define KEY(text)                                                                                  \
+  { text, sizeof text - 1 }
+static const tl_sv keys[TL_N_MARKS] = {KEY("_user_stream_label"),    KEY("_super_kernel_scope"),
+                                       KEY("_super_kernel_options"), KEY("_op_aicore_num"),
+                                       KEY("_op_vectorcore_num"),    KEY("_deterministic"),
+                                       KEY("_deterministic_level")};
 
 /* Returns the value of a key, empty if there is none. A linear search is enough: nodes have few
  * entries. */
-static tl_sv find(const tl_module *m, tl_node_id n, const char *key) {
+static tl_sv find(const tl_module *m, tl_node_id n, tl_sv key) {
   const tl_extra *e = &m->extras.at[tl_node_get(m, n)->extra];
   for (uint32_t i = 0; i < e->n_metadata; i++)
-    if (tl_sv_is(tl_sym(m, e->metadata[i].key), key))
+    if (tl_sv_eq(tl_sym(m, e->metadata[i].key), key))
       return tl_sym(m, e->metadata[i].value);
   return TL_SV("");
 }
@@ -22,7 +25,7 @@ static bool has_metadata(const tl_module *m, tl_node_id n) {
   return m->extras.at[tl_node_get(m, n)->extra].n_metadata != 0;
 }
 
-const char *tl_mark_key(uint32_t i) { return keys[i]; }
+const char *tl_mark_key(uint32_t i) { return keys[i].p; }
 
 tl_sv tl_node_mark(const tl_module *m, tl_node_id n, uint32_t i) {
   return has_metadata(m, n) ? find(m, n, keys[i]) : TL_SV("");
@@ -39,11 +42,11 @@ uint32_t tl_node_marks_differ(const tl_module *m, tl_node_id a, tl_node_id b) {
 }
 
 bool tl_node_asks_dump(const tl_module *m, tl_node_id n) {
-  return has_metadata(m, n) && tl_sv_is(find(m, n, "_dump_able"), "true");
+  return has_metadata(m, n) && tl_sv_is(find(m, n, TL_SV("_dump_able")), "true");
 }
 
 bool tl_node_has_mark(const tl_module *m, tl_node_id n, const char *key) {
-  return has_metadata(m, n) && tl_sv_is(find(m, n, key), "1");
+  return has_metadata(m, n) && tl_sv_is(find(m, n, tl_sv_from(key)), "1");
 }
 
 bool tl_node_put_mark(tl_module *m, tl_node_id n, const char *key) {
@@ -51,7 +54,7 @@ bool tl_node_put_mark(tl_module *m, tl_node_id n, const char *key) {
 }
 
 tl_sv tl_node_note(const tl_module *m, tl_node_id n, const char *key) {
-  return has_metadata(m, n) ? find(m, n, key) : TL_SV("");
+  return has_metadata(m, n) ? find(m, n, tl_sv_from(key)) : TL_SV("");
 }
 
 /* Writes a new list, since forks share the old one. An empty value removes the note. */

@@ -465,6 +465,13 @@ tl_location tl_node_where(tl_module *m, tl_node_id n);
   for (tl_use_id u = tl_value_get((m), (v))->first_use, tl_next_##u = 0;                           \
        u && (tl_next_##u = tl_use_get((m), u)->next, 1); u = tl_next_##u)
 
+/* Returns the type of an id, borrowed until the next one is interned; id 0 gives kind
+ * TL_KIND_UNKNOWN. */
+static inline const tl_type *tl_type_get(const tl_module *m, tl_type_id id) {
+  TL_ASSERT(id < m->types.n);
+  return &m->types.at[id];
+}
+
 /* Returns the number of nodes in all graphs that are not erased. O(graphs). */
 uint32_t tl_module_count_nodes(const tl_module *m);
 

@@ -87,11 +87,6 @@ tl_type_id tl_type_tensor(tl_module *m, tl_dtype dtype, int rank, const tl_dim *
   return tl_type_intern(m, &t);
 }
 
-const tl_type *tl_type_get(const tl_module *m, tl_type_id id) {
-  TL_ASSERT(id < m->types.n);
-  return &m->types.at[id];
-}
-
 /* Maps and sequences have no dtype of their own. */
 tl_dtype tl_type_dtype(const tl_module *m, tl_type_id id) {
   const tl_type *t = tl_type_get(m, id);

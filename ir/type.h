@@ -54,8 +54,6 @@ typedef struct tl_type {
 tl_type_id tl_type_tensor(tl_module *m, tl_dtype dtype, int rank, const tl_dim *dims);
 /* Interns any type; the dims of a new one are copied. Fails as above. */
 tl_type_id tl_type_intern(tl_module *m, const tl_type *t);
-/* Returns the type of an id, borrowed until the next intern; id 0 gives kind TL_KIND_UNKNOWN. */
-const tl_type *tl_type_get(const tl_module *m, tl_type_id id);
 
 /* Returns the dtype of a tensor's elements. */
 tl_dtype tl_type_dtype(const tl_module *m, tl_type_id id); /* NONE unless a tensor */
