@@ -67,6 +67,7 @@ typedef struct form {
   bool b_across; /* B is stored by columns */
   bool exact;
   unsigned threads;
+  uint64_t limit; /* of memory; 0: none */
 } form;
 
 typedef struct sizes {
@@ -85,10 +86,11 @@ static float *store(char *room, int64_t lines, int64_t length, bool across, int 
   return (float *)(void *)at;
 }
 
-static void run(const tl_gemm *g, bool exact, unsigned threads) {
+/* limit: bytes that the run may take at a time; 0: any. */
+static void run(const tl_gemm *g, bool exact, unsigned threads, uint64_t limit) {
   tl_host_heap heap;
   tl_arena scratch;
-  tl_host_heap_init(&heap, 0);
+  tl_host_heap_init(&heap, limit);
   tl_arena_init(&scratch, 0);
   tl_pool *pool = tl_pool_create(threads);
   tl_eval ctx = {.exact = exact, .heap = &heap, .scratch = &scratch, .pool = pool};
@@ -111,7 +113,7 @@ static float *multiply(sizes z, form f) {
   g.b = (tl_gemm_side){.data = store(b, z.k, z.n, f.b_across, 11)};
   g.b.lane_stride = f.b_across ? z.k : 1;
   g.b.k_stride = f.b_across ? 1 : z.n;
-  run(&g, f.exact, f.threads);
+  run(&g, f.exact, f.threads, f.limit);
   free(a);
   free(b);
   return c;
@@ -130,17 +132,19 @@ static void check_chains(sizes z, const float *c) {
     }
 }
 
-/* Sizes with one row and several, whole tiles and parts of them, one block of k and two. */
+/* Sizes with one row and several, whole tiles and parts of them, one block of k and more, and few
+ * columns for many rows, which tasks share. */
 static void ways_give_the_same_bits(void) {
   static const sizes list[] = {{1, 1031, 300}, {1, 2048, 256}, {1, 40, 7},   {3, 1100, 260},
-                               {8, 64, 257},   {19, 803, 30},  {201, 33, 5}, {1, 1, 1}};
+                               {8, 64, 257},   {19, 803, 30},  {201, 33, 5}, {1, 1, 1},
+                               {300, 40, 700}, {640, 100, 300}};
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     for (int exact = 0; exact < 2; exact++) {
-      float *first = multiply(list[i], (form){false, false, exact, 1});
+      float *first = multiply(list[i], (form){false, false, exact, 1, 0});
       if (exact)
         check_chains(list[i], first);
       for (int way = 1; way < 8; way++) {
-        form f = {way & 1, way & 2, exact, way & 4 ? 4 : 1};
+        form f = {way & 1, way & 2, exact, way & 4 ? 4 : 1, 0};
         float *c = multiply(list[i], f);
         CU_ASSERT_EQUAL(memcmp(c, first, (size_t)(list[i].m * list[i].n) * sizeof *c), 0);
         free(c);
@@ -149,10 +153,20 @@ static void ways_give_the_same_bits(void) {
     }
 }
 
+/* Tasks share the packed columns of B, 500 kB here, unless memory is limited. */
+static void a_limit_is_kept(void) {
+  const sizes z = {300, 40, 2000};
+  float *first = multiply(z, (form){false, false, true, 4, 0});
+  float *limited = multiply(z, (form){false, false, true, 4, 300000});
+  CU_ASSERT_EQUAL(memcmp(first, limited, (size_t)(z.m * z.n) * sizeof *first), 0);
+  free(first);
+  free(limited);
+}
+
 /* Two products whose rows begin at numbers of their own, over two blocks of k; without steps these
  * numbers are the result. */
 static void sums_begin_at_start(void) {
-  enum { M = 9, N = 40, SUM = 300 };
+  enum { M = 201, N = 40, SUM = 300 };
   static float a[2 * M * SUM], b[SUM * N], c[2 * M * N], start[2 * M];
   const int64_t at_a[] = {0, M * SUM}, at_b[] = {0, 0}, at_c[] = {0, M * N}, at_start[] = {0, M};
   for (int i = 0; i < 2 * M * SUM; i++)
@@ -168,7 +182,7 @@ static void sums_begin_at_start(void) {
   g.start = start;
   g.start_at = at_start;
   for (g.k = 0; g.k <= SUM; g.k += SUM) {
-    run(&g, true, 1);
+    run(&g, true, g.k ? 4 : 1, 0);
     for (int i = 0; i < 2 * M; i++)
       for (int j = 0; j < N; j++) {
         float sum = start[i];
@@ -184,6 +198,7 @@ static void sums_begin_at_start(void) {
 static const unit_test tests[] = {
     {"levels give the same bits", levels_give_the_same_bits},
     {"ways give the same bits", ways_give_the_same_bits},
+    {"a limit is kept", a_limit_is_kept},
     {"sums begin at start", sums_begin_at_start},
     {NULL, NULL},
 };

@@ -12,7 +12,8 @@ enum {
   ROW_BLOCK = 192,         /* a multiple of the rows of every tile: A stays in the second level, */
   COLUMN_BLOCK = 768,      /* and so does B */
   TASK_PRODUCTS = 1 << 18, /* less work is not worth a task */
-  TASKS_A_THREAD = 3,      /* of one matrix; each packs the other operand anew */
+  TASKS_A_THREAD = 3,      /* of one matrix */
+  SHARED = 1 << 20,        /* bytes a thread that B may take when all tasks share its packed form */
   RUN = 1024,              /* bytes of a step of B that are read at once; no tile is wider */
   CACHE_LINE = 64
 };
@@ -36,6 +37,8 @@ typedef struct job {
   uint64_t column_tasks;
   bool a_there; /* tiles read A where it is: steps of a row are adjacent */
   bool b_there; /* the same of B, whose columns are adjacent */
+  char
+      *shared; /* B packed for all tasks: [batches][k][n, whole panels]; NULL: each packs its own */
 } job;
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -171,6 +174,33 @@ static view view_of(const job *j, const tl_gemm_side *side, tl_gemm_block b, int
   return v;
 }
 
+static size_t k_blocks(const tl_gemm *g) { return (size_t)((g->k + K_BLOCK - 1) / K_BLOCK); }
+
+/* The bytes of a step of B when all its columns are packed. */
+static size_t shared_step(const job *j) {
+  return (size_t)round_up(j->g->n, j->unit->columns) * j->size;
+}
+
+/* The block of B whose first lane and step are those of b, in what tasks share. */
+static view view_of_shared(const job *j, const tl_gemm_block *b) {
+  size_t first = (size_t)((int64_t)b->batch * j->g->k + b->k) * shared_step(j);
+  size_t panel = (size_t)(b->steps * b->width) * j->size;
+  return (view){j->shared + first + (size_t)(b->lane / b->width) * panel, panel, 1, b->width, NULL};
+}
+
+/* Packs block i of k of what tasks share. */
+static tl_status share_block(void *user, size_t i, unsigned worker) {
+  const job *j = user;
+  (void)worker;
+  size_t blocks = k_blocks(j->g);
+  tl_gemm_block b = {.batch = i / blocks, .k = (int64_t)(i % blocks) * K_BLOCK};
+  b.steps = least(K_BLOCK, j->g->k - b.k);
+  b.width = j->unit->columns;
+  pack(j, &j->g->b, b, j->g->n,
+       j->shared + ((size_t)b.batch * (size_t)j->g->k + (size_t)b.k) * shared_step(j));
+  return TL_OK;
+}
+
 /* Computes a tile of which only some rows and columns are inside C: in `edge`, which has full
  * size. */
 static void edge_tile(const job *j, const tl_gemm_strip *t, int64_t rows, int64_t columns,
@@ -235,7 +265,8 @@ static void column_block(const job *j, const workspace *w, const tl_gemm_area *w
     tl_gemm_block block = {.batch = whole->batch, .k = k, .steps = least(K_BLOCK, g->k - k)};
     block.lane = whole->column;
     block.width = j->unit->columns;
-    view b = view_of(j, &g->b, block, whole->columns, !j->b_there, w->b);
+    view b = j->shared ? view_of_shared(j, &block)
+                       : view_of(j, &g->b, block, whole->columns, !j->b_there, w->b);
     block.width = j->unit->rows;
     for (int64_t row = 0; row < whole->rows; row += ROW_BLOCK) {
       tl_gemm_area part = *whole;
@@ -299,11 +330,29 @@ static char *aligned(tl_eval *ctx, size_t bytes) {
   return p ? p + (CACHE_LINE - (uintptr_t)p % CACHE_LINE) : NULL;
 }
 
+/* Several tasks that each have some rows need all columns of B: it is packed once for them if it is
+ * not too large. With a memory limit each packs a block at a time. */
+static bool shares_columns(const tl_eval *ctx, const job *j, unsigned threads, size_t *bytes) {
+  uint64_t steps;
+  return threads > 1 && !ctx->heap->limit && j->row_tasks > 1 && !j->b_there &&
+         !__builtin_mul_overflow(j->g->batches, (uint64_t)j->g->k, &steps) &&
+         !__builtin_mul_overflow((size_t)steps, shared_step(j), bytes) &&
+         *bytes <= (size_t)threads * SHARED;
+}
+
 /* Gives each worker its buffers, no larger than the blocks that it will see. */
 static bool make_workspaces(tl_eval *ctx, job *j, unsigned threads) {
   const tl_gemm *g = j->g;
   int64_t most_rows = j->a_there ? j->unit->rows : least(ROW_BLOCK, j->task_rows);
-  int64_t most_columns = j->b_there ? j->unit->columns : least(COLUMN_BLOCK, j->task_columns);
+  int64_t most_columns = least(COLUMN_BLOCK, j->task_columns);
+  size_t bytes;
+  if (shares_columns(ctx, j, threads, &bytes)) {
+    j->shared = aligned(ctx, bytes);
+    if (!j->shared)
+      return false;
+  }
+  if (j->b_there || j->shared)
+    most_columns = j->unit->columns;
   size_t rows = (size_t)round_up(most_rows, j->unit->rows);
   size_t columns = (size_t)round_up(most_columns, j->unit->columns);
   size_t steps = (size_t)least(K_BLOCK, g->k);
@@ -352,6 +401,8 @@ tl_status tl_gemm_run(tl_eval *ctx, const tl_gemm *g) {
   tl_arena_mark mark = tl_arena_save(ctx->scratch);
   if (!make_workspaces(ctx, &j, threads))
     return tl_eval_no_memory(ctx);
+  if (j.shared)
+    (void)tl_pool_run(ctx->pool, (size_t)(g->batches * k_blocks(g)), share_block, &j);
   uint64_t tasks = g->batches * j.row_tasks * j.column_tasks;
   if (threads > 1 && tasks > 1)
     (void)tl_pool_run(ctx->pool, (size_t)tasks, run_task, &j); /* run_task cannot fail */

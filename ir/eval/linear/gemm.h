@@ -15,7 +15,7 @@
 /* Finds the type that computes a dtype: floats themselves, integers of either sign as unsigned
  * ones, which wrap alike. False for dtypes without products. */
 bool tl_gemm_type_of(tl_dtype dtype, tl_gemm_type *out);
-/* Runs the products on the pool. Working memory comes from scratch and is bounded by about a
- * megabyte for each thread, whatever the sizes. TL_NO_MEMORY. */
+/* Runs the products on the pool. Working memory comes from scratch and is bounded by about two
+ * megabytes for each thread, whatever the sizes. TL_NO_MEMORY. */
 tl_status tl_gemm_run(tl_eval *ctx, const tl_gemm *g) TL_NODISCARD;
 #endif
