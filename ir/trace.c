@@ -85,35 +85,40 @@ tl_sv tl_trace_get(const tl_module *m, tl_node_id n, tl_trace what) {
   return get(m, n, what, &plain);
 }
 
-tl_lexer tl_trace_start(tl_sv list) { return tl_lex_start(list); }
-
-/* Gives the next item where it has no escapes, without copying it; false otherwise. */
-static bool next_plain(tl_lexer *lexer, tl_sv *item) {
-  const char *at = lexer->at;
-  while (at < lexer->end && (*at == '[' || *at == ',' || *at == ' '))
-    at++;
-  if (at == lexer->end || *at != '"')
-    return false;
-  at++;
-  const char *end = memchr(at, '"', (size_t)(lexer->end - at));
-  if (!end || !tl_list_is_plain((tl_sv){at, (size_t)(end - at)}))
-    return false;
-  *item = (tl_sv){at, (size_t)(end - at)};
-  lexer->at = end + 1;
-  return true;
+/* plain: the list has no escapes */
+static tl_trace_items start_items(tl_sv list, bool plain) {
+  return (tl_trace_items){
+      .lexer = tl_lex_start(list), .at = plain ? list.p : NULL, .end = list.p + list.n};
 }
 
-bool tl_trace_next(tl_lexer *at, tl_buf *room, tl_sv *item) {
-  if (next_plain(at, item))
+tl_trace_items tl_trace_start(tl_sv list) { return start_items(list, tl_list_is_plain(list)); }
+
+/* Gives the next item as it stands between quotes; false behind the last one. */
+static bool next_item(tl_trace_items *i, tl_sv *inside) {
+  if (i->at) {
+    const char *from = memchr(i->at, '"', (size_t)(i->end - i->at));
+    const char *to = from ? memchr(from + 1, '"', (size_t)(i->end - from - 1)) : NULL;
+    if (!to)
+      return false;
+    *inside = (tl_sv){from + 1, (size_t)(to - from - 1)};
+    i->at = to + 1;
     return true;
+  }
   tl_token t;
   do
-    t = tl_lex_next(at);
+    t = tl_lex_next(&i->lexer);
   while (t.kind == TL_TOKEN_PUNCT);
-  if (t.kind != TL_TOKEN_STRING)
+  *inside = t.text;
+  return t.kind == TL_TOKEN_STRING;
+}
+
+bool tl_trace_next(tl_trace_items *i, tl_buf *room, tl_sv *item) {
+  if (!next_item(i, item))
     return false;
+  if (i->at)
+    return true;
   tl_buf_clear(room);
-  tl_lex_unquote(t.text, room);
+  tl_lex_unquote(*item, room);
   *item = tl_buf_view(room);
   return !room->failed;
 }
@@ -173,37 +178,6 @@ static void origins_release(origins *o) {
   tl_buf_release(&o->types);
 }
 
-/* A walk over the items of a list, as they stand between quotes. */
-typedef struct items {
-  tl_lexer lexer;
-  const char *at; /* in a list without escapes: behind the last item; else NULL */
-  const char *end;
-} items;
-
-/* plain: the list has no escapes */
-static items start_items(tl_sv list, bool plain) {
-  return (items){.lexer = tl_lex_start(list), .at = plain ? list.p : NULL, .end = list.p + list.n};
-}
-
-/* Gives the next item; false behind the last one. */
-static bool next_item(items *i, tl_sv *inside) {
-  if (i->at) {
-    const char *from = memchr(i->at, '"', (size_t)(i->end - i->at));
-    const char *to = from ? memchr(from + 1, '"', (size_t)(i->end - from - 1)) : NULL;
-    if (!to)
-      return false;
-    *inside = (tl_sv){from + 1, (size_t)(to - from - 1)};
-    i->at = to + 1;
-    return true;
-  }
-  tl_token t;
-  do
-    t = tl_lex_next(&i->lexer);
-  while (t.kind == TL_TOKEN_PUNCT);
-  *inside = t.text;
-  return t.kind == TL_TOKEN_STRING;
-}
-
 static size_t count_quotes(tl_sv list) {
   size_t n = 0;
   for (size_t i = 0; i < list.n; i++)
@@ -232,8 +206,8 @@ static void splice_pairs(const tl_module *m, tl_node_id n, tl_sv made_of, bool p
   tl_sv of = o->names_only ? TL_SV("") : get(m, n, TL_TRACE_TYPES, &plain_types);
   if (copy_whole(o, made_of, plain, of, plain_types))
     return;
-  items names = start_items(made_of, plain);
-  items kinds = start_items(of, plain_types);
+  tl_trace_items names = start_items(made_of, plain);
+  tl_trace_items kinds = start_items(of, plain_types);
   tl_sv name, type;
   while (next_item(&names, &name)) {
     bool typed = next_item(&kinds, &type);

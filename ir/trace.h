@@ -47,7 +47,13 @@ void tl_trace_own(const tl_module *m, tl_node_id n, tl_buf *out);
 
 /* Walk a list that tl_trace_get gave: start, then next until it is false. *item is a
  * view of the list, or is unquoted into `room`. */
-tl_lexer tl_trace_start(tl_sv list);
-bool tl_trace_next(tl_lexer *at, tl_buf *room, tl_sv *item);
+typedef struct tl_trace_items {
+  tl_lexer lexer;
+  const char *at; /* in a list without escapes: behind the last item; else NULL */
+  const char *end;
+} tl_trace_items;
+
+tl_trace_items tl_trace_start(tl_sv list);
+bool tl_trace_next(tl_trace_items *i, tl_buf *room, tl_sv *item);
 
 #endif

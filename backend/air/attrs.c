@@ -147,7 +147,7 @@ static void encode_origin(tl_encoder *b, tl_sv name) {
 /* Encodes the names of a trace as a list of strings. */
 static void encode_trace(tl_encoder *b, tl_sv names) {
   size_t list = tl_encode_open(b, TL_ATTRDEF_LIST);
-  tl_lexer at = tl_trace_start(names);
+  tl_trace_items at = tl_trace_start(names);
   tl_buf room;
   tl_sv name;
   tl_buf_init(&room);

@@ -26,7 +26,7 @@ static bool any_traced(const asked *a, tl_trace what, bool (*fits)(const asked *
   tl_sv item;
   tl_buf_init(&room);
   if (list.n)
-    for (tl_lexer at = tl_trace_start(list); !found && tl_trace_next(&at, &room, &item);)
+    for (tl_trace_items at = tl_trace_start(list); !found && tl_trace_next(&at, &room, &item);)
       found = fits(a, item);
   found = found || room.failed; /* on out of memory the node stays f32 */
   tl_buf_release(&room);

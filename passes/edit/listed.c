@@ -77,7 +77,7 @@ static bool fits_node(tl_precision_listed *l, const tl_module *m, tl_node_id n,
   tl_sv name;
   tl_buf_init(&room);
   if (names.n)
-    for (tl_lexer at = tl_trace_start(names); !found && tl_trace_next(&at, &room, &name);)
+    for (tl_trace_items at = tl_trace_start(names); !found && tl_trace_next(&at, &room, &name);)
       found = fits(l, p, name);
   tl_buf_release(&room);
   return found;

@@ -49,7 +49,7 @@ static const tl_impl_entry *find_node(const modes *ctx, tl_node_id n) {
   tl_buf room;
   tl_sv name;
   tl_buf_init(&room);
-  for (tl_lexer at = tl_trace_start(names); !e && tl_trace_next(&at, &room, &name);)
+  for (tl_trace_items at = tl_trace_start(names); !e && tl_trace_next(&at, &room, &name);)
     e = find(ctx->c->nodes, ctx->c->n_nodes, name, ctx->node_used);
   tl_buf_release(&room);
   return e;

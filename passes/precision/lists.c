@@ -199,7 +199,7 @@ static int32_t entry_of(const tl_precision_walk *w, const tl_map *map, tl_node_i
   tl_buf room;
   tl_sv name;
   tl_buf_init(&room);
-  for (tl_lexer at = tl_trace_start(names); found < 0 && tl_trace_next(&at, &room, &name);) {
+  for (tl_trace_items at = tl_trace_start(names); found < 0 && tl_trace_next(&at, &room, &name);) {
     tl_symbol s = tl_symbol_find(&w->m->symbols, name);
     if (s != TL_NO_SYMBOL && tl_map_find(map, s, &entry))
       found = (int32_t)entry;

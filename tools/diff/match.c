@@ -134,7 +134,7 @@ static void match_origins(matcher *ctx, int side) {
   tl_buf room;
   tl_buf_init(&room);
   TL_FOR_NODES(p->m[side], ctx->g[side], n) {
-    tl_lexer at = tl_trace_start(tl_trace_get(p->m[side], n, TL_TRACE_NAMES));
+    tl_trace_items at = tl_trace_start(tl_trace_get(p->m[side], n, TL_TRACE_NAMES));
     tl_node_id last = 0;
     tl_sv item;
     while (tl_trace_next(&at, &room, &item)) {

@@ -33,7 +33,7 @@ typedef struct life {
 
 static bool list_has(tl_sv list, tl_sv name, tl_buf *room) {
   tl_sv item;
-  tl_lexer at = tl_trace_start(list);
+  tl_trace_items at = tl_trace_start(list);
   while (list.n && tl_trace_next(&at, room, &item))
     if (tl_sv_eq(item, name))
       return true;

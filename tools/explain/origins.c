@@ -109,7 +109,7 @@ static tl_status list_names(search *s) {
 
 static bool list_has(tl_sv list, tl_sv name, tl_buf *room) {
   tl_sv item;
-  tl_lexer at = tl_trace_start(list);
+  tl_trace_items at = tl_trace_start(list);
   while (list.n && tl_trace_next(&at, room, &item))
     if (tl_sv_eq(item, name))
       return true;
@@ -198,7 +198,7 @@ static void add_list(tl_buf *out, const char *before, tl_sv list) {
   tl_buf room;
   tl_sv item;
   tl_buf_init(&room);
-  tl_lexer at = tl_trace_start(list);
+  tl_trace_items at = tl_trace_start(list);
   const char *between = before;
   while (list.n && tl_trace_next(&at, &room, &item)) {
     tl_buf_printf(out, "%s`%.*s`", between, TL_SV_ARG(item));
@@ -292,7 +292,7 @@ static bool put_list(tl_json_writer *w, const char *key, tl_sv list) {
   tl_buf room;
   tl_sv item;
   tl_buf_init(&room);
-  tl_lexer at = tl_trace_start(list);
+  tl_trace_items at = tl_trace_start(list);
   tl_put_key(w, key);
   tl_put_array(w);
   while (list.n && tl_trace_next(&at, &room, &item))

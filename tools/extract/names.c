@@ -98,7 +98,7 @@ static tl_node_id outermost(const tl_module *m, const tl_graph *g) {
 
 static bool is_made_of(const tl_module *m, tl_node_id n, tl_sv name, tl_buf *room) {
   tl_sv origins = tl_trace_get(m, n, TL_TRACE_NAMES), item;
-  tl_lexer at = tl_trace_start(origins);
+  tl_trace_items at = tl_trace_start(origins);
   while (origins.n && tl_trace_next(&at, room, &item))
     if (tl_sv_eq(item, name))
       return true;

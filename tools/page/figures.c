@@ -141,7 +141,7 @@ static void add_fusion(tl_view_model *v, tl_view_overlay *o, tl_node_id n) {
   tl_buf text, room;
   tl_buf_init(&text);
   tl_buf_init(&room);
-  tl_lexer at = tl_trace_start(passes);
+  tl_trace_items at = tl_trace_start(passes);
   while (passes.n && tl_trace_next(&at, &room, &item)) {
     tl_buf_add_z(&text, text.n ? ", " : "");
     tl_buf_add_sv(&text, item);

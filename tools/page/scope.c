@@ -65,7 +65,7 @@ static tl_sv origin_of(tl_view_record *r, tl_node_id n) {
   if (item.n)
     return item;
   tl_buf_init(&list);
-  tl_lexer at = tl_trace_start(tl_trace_origins(r->m, n, &list, &inserted));
+  tl_trace_items at = tl_trace_start(tl_trace_origins(r->m, n, &list, &inserted));
   tl_buf_clear(room);
   bool any = tl_trace_next(&at, room, &item);
   if (any && item.p != room->p)

@@ -169,12 +169,12 @@ static void pair_group(pairing *p, uint32_t group, tl_value_id exit, tl_buf *roo
   tl_sv item, list = tl_sym(p->b, p->groups.at[group - 1]);
   tl_value_id v = TL_NO_VALUE;
   uint32_t n = 0;
-  for (tl_lexer at = tl_trace_start(list); tl_trace_next(&at, room, &item);) {
+  for (tl_trace_items at = tl_trace_start(list); tl_trace_next(&at, room, &item);) {
     tl_node_id k = node_named(p, item);
     if (k)
       p->inside[k] = group;
   }
-  for (tl_lexer at = tl_trace_start(list); tl_trace_next(&at, room, &item);) {
+  for (tl_trace_items at = tl_trace_start(list); tl_trace_next(&at, room, &item);) {
     tl_node_id k = node_named(p, item);
     if (k)
       look_for_exit(p->a, k, p->inside, group, &v, &n);

@@ -171,7 +171,7 @@ static void add_first(tl_buf *out, const tl_twins *t, tl_value_id v) {
   tl_buf_add_z(out, "the first is of node ");
   tl_buf_add_quoted(out, tl_sym(t->b, row->node));
   tl_buf_add_char(out, '\n');
-  for (tl_lexer at = tl_trace_start(tl_sym(t->b, row->from));
+  for (tl_trace_items at = tl_trace_start(tl_sym(t->b, row->from));
        row->from && tl_trace_next(&at, &room, &item); n++) {
     if (n == 0)
       tl_buf_add_quoted(&from, item);
@@ -338,7 +338,7 @@ static void json_from(tl_json_writer *w, const tl_twins *t, const tl_kin_row *ro
   tl_put_key(w, "from");
   tl_put_array(w);
   if (row && row->from)
-    for (tl_lexer at = tl_trace_start(tl_sym(t->b, row->from)); tl_trace_next(&at, &room, &item);)
+    for (tl_trace_items at = tl_trace_start(tl_sym(t->b, row->from)); tl_trace_next(&at, &room, &item);)
       tl_put_sv(w, item);
   tl_put_end(w);
   w->out->failed = w->out->failed || room.failed;

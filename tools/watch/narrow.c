@@ -32,7 +32,7 @@ static relation nearer(relation a, relation b) { return a > b ? a : b; }
 
 /* Compares with the names of what a node was made of. */
 static relation compare_origins(const chooser *c, tl_node_id n) {
-  tl_lexer at = tl_trace_start(tl_trace_get(c->m, n, TL_TRACE_NAMES));
+  tl_trace_items at = tl_trace_start(tl_trace_get(c->m, n, TL_TRACE_NAMES));
   relation best = UNRELATED;
   tl_buf room;
   tl_sv item;
