@@ -180,9 +180,36 @@ tl_status tl_precision_reserve(tl_precision_walk *w) {
 
 /* ---- one node -------------------------------------------------------------------------------- */
 
+/* Returns true if TYPE->RESULT has a type of a node without a name: its op, the op that it was in
+ * the model, or an NPU type that it may get. */
+static bool has_type(const tl_module *m, tl_node_id n, tl_sv entry) {
+  tl_buf own;
+  tl_buf_init(&own);
+  tl_trace_own(m, n, &own);
+  bool has = tl_sv_eq(tl_buf_view(&own), entry);
+  tl_buf_release(&own);
+  size_t result = tl_value_name(m, tl_node_get(m, n)->results).n + sizeof "->" - 1;
+  tl_sv type = {entry.p, entry.n - result};
+  const tl_op *row = tl_op_row(tl_node_get(m, n)->op);
+  has = has || tl_sv_eq(type, tl_op_name(m, tl_node_get(m, n)->op));
+  for (uint32_t i = 0; row && i < row->n_npu && !has; i++)
+    has = tl_sv_is(type, row->npu[i].npu_type);
+  return has;
+}
+
+/* The entries for single nodes, of one kind. */
+typedef struct named {
+  const tl_map *map;
+  tl_sv (*name)(const tl_precision_config *c, uint32_t entry);
+} named;
+
+static tl_sv keep_name(const tl_precision_config *c, uint32_t i) { return c->keep[i].name; }
+static tl_sv custom_name(const tl_precision_config *c, uint32_t i) { return c->custom[i].name; }
+
 /* Returns the entry for a node by its name or the name of a node fused into it; -1 if there is
  * none. */
-static int32_t entry_of(const tl_precision_walk *w, const tl_map *map, tl_node_id n) {
+static int32_t entry_of(const tl_precision_walk *w, named of, tl_node_id n) {
+  const tl_map *map = of.map;
   uint32_t entry;
   const tl_node *node = tl_node_get(w->m, n);
   if (tl_map_count(map) == 0)
@@ -190,7 +217,8 @@ static int32_t entry_of(const tl_precision_walk *w, const tl_map *map, tl_node_i
   if (node->name && tl_map_find(map, node->name, &entry))
     return (int32_t)entry;
   tl_symbol result = node->n_results ? tl_value_get(w->m, node->results)->name : 0;
-  if (!node->name && result && tl_map_find(map, tl_map_pair(1, result), &entry))
+  if (!node->name && result && tl_map_find(map, tl_map_pair(1, result), &entry) &&
+      has_type(w->m, n, of.name(w->d->config, entry)))
     return (int32_t)entry;
   tl_sv names = node->extra ? tl_trace_get(w->m, n, TL_TRACE_NAMES) : TL_SV("");
   if (names.n == 0)
@@ -275,8 +303,8 @@ tl_status tl_precision_enter(tl_precision_walk *w, tl_node_id n, const tl_precis
   choice->colour = w->updates && w->updates[n] ? TL_COLOUR_BLACK : form->colour;
   choice->flags = form->cube ? TL_CHOICE_CUBE : 0;
   to_float(w, n, choice);
-  int32_t custom = entry_of(w, &w->named_custom, n);
-  int32_t keep = entry_of(w, &w->named_keep, n);
+  int32_t custom = entry_of(w, (named){&w->named_custom, custom_name}, n);
+  int32_t keep = entry_of(w, (named){&w->named_keep, keep_name}, n);
   custom = custom >= 0 ? custom : form->custom;
   keep = keep >= 0 ? keep : form->keep;
   if (custom >= 0)

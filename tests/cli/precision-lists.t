@@ -8,6 +8,9 @@ $ printf 'Conv->c\nConv->none\n' >k.txt; tailor explain n.tir --precision-mode-v
 >   y            f32           kept: the list of nodes to keep names it
 > `Relu->r` Relu judged as Relu: gray, signature 1 of 6, f16 > f16
 ! k.txt: warning: 1 entry matched nothing: 'Conv->none'
+# A type that the node never had is a mistake: the entry is no other node's.
+$ printf 'Convv->c\nRelu->c\n' >k.txt; tailor convert n.tir -o n.air --precision-mode-v2=fp16 --keep-dtype=k.txt --summary=none; rm n.air
+! k.txt: warning: 2 entries matched nothing: 'Convv->c', 'Relu->c'
 $ printf 'Conv->c:InputDtype:float32,float32,OutputDtype:float32\nExp->none:InputDtype:float32,OutputDtype:float32\n' >c.cfg; tailor explain n.tir --precision-mode-v2=fp16 --customize-dtypes=c.cfg | sed -n 2,6p
 > `Conv->c` Conv judged as Conv2D: white, signature 3 of 5, f32, f32, f32, i8 > f32
 >   x            f32           customized: the file of dtypes says so
