@@ -338,7 +338,8 @@ static void json_from(tl_json_writer *w, const tl_twins *t, const tl_kin_row *ro
   tl_put_key(w, "from");
   tl_put_array(w);
   if (row && row->from)
-    for (tl_trace_items at = tl_trace_start(tl_sym(t->b, row->from)); tl_trace_next(&at, &room, &item);)
+    for (tl_trace_items at = tl_trace_start(tl_sym(t->b, row->from));
+         tl_trace_next(&at, &room, &item);)
       tl_put_sv(w, item);
   tl_put_end(w);
   w->out->failed = w->out->failed || room.failed;
