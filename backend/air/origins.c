@@ -26,7 +26,7 @@ static bool trace_entries(tl_air *a, tl_node_id n) {
 
 static void add_names(tl_air *a, tl_trace what, tl_entry_kind kind, tl_sv text) {
   tl_air_add_entry(
-      a, (tl_entry){.key = tl_sv_from(tl_trace_key(what)), .kind = kind, .u.value = text});
+      a, (tl_entry){.key = tl_sv_from(tl_trace_key(what)), .kind = (uint8_t)kind, .u.value = text});
 }
 
 /* Adds where a node that a pass made comes from. An inserted one comes from none, and says for
