@@ -64,11 +64,14 @@ static bool move_pages(void *p, size_t bytes, void *wide, size_t wide_bytes) {
 }
 
 void *tl_pages_grow(void *p, size_t n, size_t more, size_t size) {
+  bool mapped = n * size >= big;
   void *wide = tl_pages_alloc(more, size);
+  if (wide && mapped && move_pages(p, n * size, wide, more * size))
+    return wide;
+  if (wide && mapped) /* a move that fails may have taken the new range away */
+    wide = tl_pages_alloc(more, size);
   if (!wide)
     return NULL;
-  if (n * size >= big && move_pages(p, n * size, wide, more * size))
-    return wide;
   if (n)
     memcpy(wide, p, n * size);
   tl_pages_free(p, n, size);

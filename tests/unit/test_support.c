@@ -9,6 +9,7 @@
 #include "support/file.h"
 #include "support/hash.h"
 #include "support/map.h"
+#include "support/pages.h"
 #include "support/sha256.h"
 #include "support/slab.h"
 #include "support/symbol.h"
@@ -283,6 +284,34 @@ static void products_are_whole(void) {
   }
 }
 
+/* A table keeps what is in it when it grows, on the heap, onto pages and from pages to pages; what
+ * is new is 0. */
+static void tables_keep_what_they_have(void) {
+  enum { FIRST = 1000, GROWTHS = 4 };
+  size_t n = FIRST;
+  uint64_t *table = tl_pages_alloc(n, sizeof *table);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(table);
+  for (size_t i = 0; i < n; i++)
+    table[i] = i + 1;
+  for (int k = 0; k < GROWTHS; k++) { /* 8 KB, 160 KB, 3 MB, 64 MB, 128 MB */
+    size_t more = n * (k < GROWTHS - 1 ? 20 : 2);
+    table = tl_pages_grow(table, n, more, sizeof *table);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(table);
+    size_t wrong = 0;
+    for (size_t i = 0; i < n; i++)
+      wrong += table[i] != i + 1;
+    for (size_t i = n; i < more; i++) {
+      wrong += table[i] != 0;
+      table[i] = i + 1;
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    n = more;
+  }
+  CU_ASSERT_PTR_NULL(tl_pages_grow(table, n, SIZE_MAX / 4, sizeof *table));
+  CU_ASSERT_EQUAL(table[n - 1], n); /* stays valid */
+  tl_pages_free(table, n, sizeof *table);
+}
+
 static const unit_test tests[] = {{"arena rewinds to mark", arena_rewinds_to_mark},
                                   {"arena keeps a spare block", arena_keeps_a_spare_block},
                                   {"symbols are equal by bytes", symbols_are_equal_by_bytes},
@@ -290,6 +319,7 @@ static const unit_test tests[] = {{"arena rewinds to mark", arena_rewinds_to_mar
                                   {"seeds have their hashes", seeds_have_their_hashes},
                                   {"seeds are found", seeds_are_found},
                                   {"slab runs are contiguous", slab_runs_are_contiguous},
+                                  {"tables keep what they have", tables_keep_what_they_have},
                                   {"map finds what was set", map_finds_what_was_set},
                                   {"numbers parse whole or not", numbers_parse_whole_or_not},
                                   {"floats print shortest", floats_print_shortest},
