@@ -74,14 +74,14 @@ const tl_gemm_unit *tl_gemm_fast_unit(tl_gemm_type type, unsigned level, bool ro
       TL_GEMM_UNROLL                                                                               \
     for (int v = 0; v < (VECTORS); v++)                                                            \
       if (strip->accumulate)                                                                       \
-        sum[i][v] = *(const NAME##_vector *)(c + i * c_row + v * LANES);                           \
+        sum[i][v] = *(const NAME##_vector *)(c + i * c_row + (ptrdiff_t)v * LANES);                \
       else                                                                                         \
         sum[i][v] = (vector){0};                                                                   \
     for (int64_t s = 0; s < steps; s++) {                                                          \
       vector column[VECTORS];                                                                      \
       TL_GEMM_UNROLL                                                                               \
       for (int v = 0; v < (VECTORS); v++)                                                          \
-        column[v] = *(const NAME##_vector *)(b + v * LANES);                                       \
+        column[v] = *(const NAME##_vector *)(b + (ptrdiff_t)v * LANES);                            \
       TL_GEMM_UNROLL                                                                               \
       for (int i = 0; i < (ROWS); i++)                                                             \
         TL_GEMM_UNROLL                                                                             \
@@ -94,7 +94,7 @@ const tl_gemm_unit *tl_gemm_fast_unit(tl_gemm_type type, unsigned level, bool ro
     for (int i = 0; i < (ROWS); i++)                                                               \
       TL_GEMM_UNROLL                                                                               \
     for (int v = 0; v < (VECTORS); v++)                                                            \
-      *(NAME##_vector *)(c + i * c_row + v * LANES) = sum[i][v];                                   \
+      *(NAME##_vector *)(c + i * c_row + (ptrdiff_t)v * LANES) = sum[i][v];                        \
   }
 
 /* The unit of a tile that TL_GEMM_DEFINE made. */
