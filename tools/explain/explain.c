@@ -6,6 +6,7 @@
 #include "passes/ub/chain.h"
 #include "support/json_writer.h"
 #include "support/measure.h"
+#include "tools/cli/rules.h"
 #include "tools/convert/pipeline.h"
 #include "tools/explain/life.h"
 #include "tools/explain/origins.h"
@@ -258,6 +259,8 @@ static tl_status check_pass(explanation *x) {
   TL_TRY(knows_pass(cli, name, &known));
   if (known)
     return TL_OK;
+  if (!cli->rules) /* a file of rules is wrong: it may have the name */
+    TL_TRY(tl_cli_load_rules(cli));
   tl_location where = tl_at_option(&cli->settings, TL_OPTION_EXPLAIN_FUSION);
   if (tl_fusion_name_find(name))
     return tl_fail(&cli->diag, TL_UNSUPPORTED, where, "this version has no rules for '%s'",

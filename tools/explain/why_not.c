@@ -6,6 +6,7 @@
 #include "passes/engine/question.h"
 #include "passes/ub/chain.h"
 #include "support/json_writer.h"
+#include "tools/cli/rules.h"
 
 enum { SCHEMA = 1 };
 
@@ -381,6 +382,8 @@ static tl_status check(inquiry *q, bool *expand) {
     TL_TRY(tl_cli_knows_pass(cli, asked, (tl_fusion_kind)kind, &known));
   if (known || *expand)
     return TL_OK;
+  if (!cli->rules) /* a file of rules is wrong: it may have the name */
+    TL_TRY(tl_cli_load_rules(cli));
   if (tl_fusion_name_find(asked))
     return refuse(q, TL_UNSUPPORTED, TL_OPTION_WHY_NOT, "this version has no rules for '%.*s'",
                   asked);
