@@ -67,3 +67,5 @@ $ printf 'rules 1\nrule Num : graph "NumFusionPass" numerics exact {\n  match { 
 # Counted are patterns that match the model that was given, whatever their conditions; of what fusions made only what takes effect.
 $ printf 'rules 1\nrule Make : graph "MakeFusionPass" numerics exact {\n  match { %%a = Sin(%%x)  %%y = Neg(%%a) }\n  replace { %%y = Tanh(%%x) }\n}\nrule Cond : graph "CondFusionPass" numerics exact {\n  match { %%y = Tanh(%%a) }\n  where { rank(%%a) == 5 }\n  replace { %%y = Erf(%%a) }\n}\n' >count.tlr; printf 'graph @g(%%x: f32[2,3]) -> (%%y, %%z) {\n  %%s = Sin(%%x)\n  %%y = Neg(%%s)\n  %%z = Tanh(%%x)\n}\n' >count.tir; tailor opt count.tir --rules=count.tlr --fusion-result=count.json -o out.tir; tr -d ' \n' <count.json | grep -o '"graph_fusion.*'
 > "graph_fusion":{"CondFusionPass":{"effect_times":"0","match_times":"1"},"MakeFusionPass":{"effect_times":"1","match_times":"1"}}}}
+# A mistake in a file of rules is told, not that a name in it is unknown.
+$ sed 's/%_a)/%a)/' num.tlr >wrong.tlr; tailor explain mul.tir --rules wrong.tlr --why-not=Num --node=y; tailor explain mul.tir --rules wrong.tlr --fusion=Num

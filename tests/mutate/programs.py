@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the programs with all drawn mutants inside, in a folder of its own; the archives of a
-build supply the rest. A file whose text is the same is not compiled again."""
+build supply the rest. A file is not compiled again if its text is the same and all headers are."""
+import glob
 import hashlib
 import json
 import os
@@ -34,6 +35,16 @@ def write_json(path, found):
         json.dump(found, f)
 
 
+def hash_of_headers(build):
+    key = hashlib.sha256()
+    for top in (os.path.join(ROOT, '[!b]*'), os.path.join(ROOT, 'backend'), build):
+        for kind in ('h', 'tbl'):
+            for path in sorted(glob.glob(os.path.join(top, '**', '*.' + kind), recursive=True)):
+                with open(path, 'rb') as f:
+                    key.update(f.read())
+    return key.hexdigest()
+
+
 class Builder:
     """build: a folder of a build; sanitized: its compiler is clang, and what it makes of a mutant
     is not compared."""
@@ -41,6 +52,7 @@ class Builder:
     def __init__(self, build, work, sanitized=False):
         self.build, self.work, self.compile, self.objects = build, work, {}, []
         self.sanitized = sanitized
+        self.headers = hash_of_headers(build)
         os.makedirs(work, exist_ok=True)
         lines = commands(build, 'tools/tailor')
         for line in lines:
@@ -68,7 +80,8 @@ class Builder:
         made = copies.File(source, {n: m.place for n, m in mutants.items()})
         for n in mutants.keys() - made.mutants.keys():
             mutants[n].state = 'no copy'
-        key = hashlib.sha256(repr((made.whole()[0], self.compile[path])).encode()).hexdigest()
+        inputs = repr((made.whole()[0], self.compile[path], self.headers))
+        key = hashlib.sha256(inputs.encode()).hexdigest()
         before = read_json(stem + '.json')
         if before.get('key') == key:
             for n in before['not compiled']:
