@@ -69,3 +69,6 @@ $ printf 'rules 1\nrule Make : graph "MakeFusionPass" numerics exact {\n  match 
 > "graph_fusion":{"CondFusionPass":{"effect_times":"0","match_times":"1"},"MakeFusionPass":{"effect_times":"1","match_times":"1"}}}}
 # A mistake in a file of rules is told, not that a name in it is unknown.
 $ sed 's/%_a)/%a)/' num.tlr >wrong.tlr; tailor explain mul.tir --rules wrong.tlr --why-not=Num --node=y; tailor explain mul.tir --rules wrong.tlr --fusion=Num
+! wrong.tlr:2:6: error: rule 'Num': %a is never used; a name that begins with _ may be
+! wrong.tlr:2:6: error: rule 'Num': %a is never used; a name that begins with _ may be
+? 1
