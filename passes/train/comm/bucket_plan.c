@@ -535,8 +535,10 @@ tl_status tl_bucket_plan_make(tl_pass *p, tl_module *m, tl_train_info *t, tl_buc
   planner x = {.p = p, .m = m, .c = p->options->train, .how = how, .t = t, .set = out};
   tl_u32_vec keys = {0};
   *out = (tl_bucket_set){0};
-  TL_TRY(tl_train_costs(m->diag, x.c, tl_options_chip(p->options), &x.costs, &x.profile));
-  tl_status status = plan(&x, &keys);
+  tl_status status =
+      tl_train_costs(m->diag, x.c, tl_options_chip(p->options), &x.costs, &x.profile);
+  if (status == TL_OK)
+    status = plan(&x, &keys);
   tl_u32_vec_release(&keys);
   tl_costs_release(&x.costs);
   tl_file_close(x.profile);
