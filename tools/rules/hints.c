@@ -115,13 +115,17 @@ static bool is_comparison(const tl_expr *e) {
   return (e->kind >= TL_EXPR_EQ && e->kind <= TL_EXPR_IN) && e->n == 2;
 }
 
+static bool is_pair(const tl_rule *r, tl_hints *h, const tl_expr *e) {
+  return is_comparison(e) &&
+         (pair_up(r, h, e->args[0], e->args[1]) || pair_up(r, h, e->args[1], e->args[0]));
+}
+
 static void collect(const tl_rule *r, tl_hints *h, const tl_expr *e) {
   tl_mentions about = tl_hints_mentions(r, e);
   if (e->kind == TL_EXPR_CALL)
     add_call(r, h, e);
-  if (is_comparison(e) &&
-      (pair_up(r, h, e->args[0], e->args[1]) || pair_up(r, h, e->args[1], e->args[0]))) {
-    about = (tl_mentions){0};
+  if (is_pair(r, h, e)) {
+    /* its literals say nothing of one value alone */
   } else if (is_comparison(e)) {
     bool bound = e->kind != TL_EXPR_EQ && e->kind != TL_EXPR_IN;
     for (unsigned side = 0; side < 2; side++) {

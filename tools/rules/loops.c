@@ -104,7 +104,7 @@ static void walk(way *w, tl_rule_index *index, tl_findings *f) {
 tl_status tl_find_loops(const tl_quest *q, tl_findings *f) {
   enum { MOST = 8 };
   tl_rule_index index;
-  tl_status status = TL_OK;
+  tl_status status;
   /* Expansions are tried at nodes without NPU form only, which ends them; a rule for another target
    * does not meet those that are on. */
   bool meets = f->rule->kind != TL_RULE_EXPAND && !f->rule->off;
@@ -113,7 +113,11 @@ tl_status tl_find_loops(const tl_quest *q, tl_findings *f) {
     return TL_OK;
   if (!w)
     return tl_fail_memory(&q->bench->cli->diag, TL_NOWHERE);
-  TL_TRY(tl_rule_index_build(&index, q->bench->set, (tl_rule_kind)f->rule->kind, true));
+  status = tl_rule_index_build(&index, q->bench->set, (tl_rule_kind)f->rule->kind, true);
+  if (status != TL_OK) {
+    free(w);
+    return status;
+  }
   for (uint32_t i = 0; i < f->n_kept && i < MOST && status == TL_OK; i++) {
     *w = (way){.q = q, .ours = f->rule->name, .m = tl_module_fork(f->kept[i].m, q->bench->quiet)};
     if (!w->m) {
