@@ -58,17 +58,19 @@ $ tailor convert wide.tir -o wide.onnx --summary=none --allow-unmapped --unroll-
 # Every command that reads a model counts its nodes.
 $ for c in 'convert -o a.air' opt info explain run 'verify fill.tir' 'diff fill.tir' 'view -o v.html' 'extract --to=y -o p.tir' 'bisect --verify' simulate-ranks; do tailor ${c%% *} fill.tir $(echo "$c" | sed 's/^[^ ]*//') --max-nodes=1 2>&1 | grep -c 'the model has 2 nodes, more than 1$'; done | sort | uniq -c | sed 's/^ *//'
 > 11 1
-# Processor time: the command ends, at whatever it is, and leaves no file.
-$ tailor convert loops.tir -o late.air --max-nodes=4000000 --max-time=1 -q --verify-each --dump-dir=d1 >/dev/null; ls late.air
+# Processor time: the command ends, at whatever it is, and leaves no file. Three million
+# nodes take any machine longer than a second.
+$ sed "s/ = 40\$/ = 150/" loops.tir >long.tir
+$ tailor convert long.tir -o late.air --max-nodes=4000000 --unroll-limit=150 --max-time=1 -q --verify-each --dump-dir=d1 >/dev/null; ls late.air
 ! tailor: error: --max-time: the command takes more processor time than it may
 !   hint: allow more seconds with --max-time, 0 for no bound, if the model is worth it
 ! ls: cannot access 'late.air': No such file or directory
 ? 2
 # Programs read the message in the form that they asked for.
-$ tailor convert loops.tir -o late.air --max-nodes=4000000 --max-time=1 -q --verify-each --dump-dir=d1 --diagnostics=json >/dev/null
+$ tailor convert long.tir -o late.air --max-nodes=4000000 --unroll-limit=150 --max-time=1 -q --verify-each --dump-dir=d1 --diagnostics=json >/dev/null
 ! {"severity": "error", "code": "TL_LIMIT", "attribute": "--max-time", "message": "the command takes more processor time than it may", "hint": "allow more seconds with --max-time, 0 for no bound, if the model is worth it"}
 ? 2
-$ tailor convert loops.tir -o late.air --max-nodes=4000000 --max-time=1 -q --verify-each --dump-dir=d1 --diagnostics=sarif 2>&1 >/dev/null | /usr/bin/python3 -c 'import json, sys; r = json.load(sys.stdin)["runs"][0]["results"]; print(len(r), r[0]["ruleId"], r[0]["message"]["text"])'
+$ tailor convert long.tir -o late.air --max-nodes=4000000 --unroll-limit=150 --max-time=1 -q --verify-each --dump-dir=d1 --diagnostics=sarif 2>&1 >/dev/null | /usr/bin/python3 -c 'import json, sys; r = json.load(sys.stdin)["runs"][0]["results"]; print(len(r), r[0]["ruleId"], r[0]["message"]["text"])'
 > 1 TL_LIMIT --max-time: the command takes more processor time than it may
 $ tailor convert fill.tir -o a.air -q --max-time=-1
 ! tailor: error: --max-time: '-1' is not an integer in 0..4294967295 [E10001]
