@@ -62,6 +62,15 @@ static void print_sorted(line_vec *lines, tl_buf *out) {
   tl_buf_add_z(out, "\n}\n");
 }
 
+bool tl_weight_meta_fits(tl_sv text) {
+  static const char begin[] = "{\n  \"";
+  enum { BEGIN = sizeof begin - 1, DIGITS = 64 };
+  bool fits = text.n > BEGIN + DIGITS && memcmp(text.p, begin, BEGIN) == 0;
+  for (size_t i = BEGIN; fits && i < BEGIN + DIGITS; i++)
+    fits = strchr("0123456789abcdef", text.p[i]) && text.p[i];
+  return fits;
+}
+
 bool tl_weight_meta_is(tl_sv path) {
   return tl_sv_ends_with(path, "/weight/meta.json") || tl_sv_eq(path, TL_SV("weight/meta.json"));
 }

@@ -22,6 +22,8 @@ TL_VEC(tl_weight_place_vec, tl_weight_place);
  * models. Without memory, out->failed is set. */
 void tl_weight_meta_print(const tl_weight_place_vec *places, tl_sv other, tl_buf *out);
 
+/* Returns true for a text that tl_weight_meta_print made, judged by its first weight. */
+bool tl_weight_meta_fits(tl_sv text);
 /* Returns true for the path of such a file. */
 bool tl_weight_meta_is(tl_sv path);
 /* Returns true for the path of a weight file whose name tells what is in it, so that several models

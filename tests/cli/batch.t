@@ -130,6 +130,13 @@ $ printf '[{"model": "w/w1.tir", "outputs": ["w/z.a"]}, {"model": "w/w2.tir", "o
 ! w/weight/z_weight_combined: error: jobs 1 and 2 have both written this file, which is now that of one of them [E_BATCH]
 !   hint: give each job names and a folder of its own
 ? 1
+# A report may have the name of the list; it is no list, and none is made of it.
+$ mkdir w/r w/r/weight; printf '[{"model": "w/w1.tir", "outputs": ["w/r/a.tir"], "options": {"options-json": "w/r/weight/meta.json"}}]' >w/report.json; tailor convert --batch w/report.json -q; grep -c '"model": "w/w1.tir"' w/r/weight/meta.json
+> 1
+$ printf '[{"model": "w/w1.tir", "outputs": ["w/r/a.tir"], "options": {"options-json": "w/r/weight/meta.json"}}, {"model": "w/w2.tir", "outputs": ["w/r/b.air"], "options": {"external-weight": "1"}}]' >w/report.json; tailor convert --batch w/report.json -q; grep -c '"model": "w/w1.tir"' w/r/weight/meta.json
+> 1
+! w/r/weight/meta.json: error: jobs 1 and 2 have both written this file, which is now that of one of them [E_BATCH]
+!   hint: give each job names and a folder of its own
 $ printf '[{"model": "m1.tir", "outputs": ["w/z"]}, {"model": "m2.tir", "outputs": ["w/z.air"]}]' >w/same.json; tailor convert --batch w/same.json -q; rm -r w
 ! w/z.air: error: jobs 1 and 2 have both written this file, which is now that of one of them [E_BATCH]
 !   hint: give each job names and a folder of its own

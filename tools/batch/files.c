@@ -49,7 +49,20 @@ static int by_path(const void *a, const void *b) {
   return order ? order : (x->order > y->order) - (x->order < y->order);
 }
 
-/* Writes one list for the jobs from `first` on, which are n. */
+static tl_sv text_of(const tl_job_files *f, const tl_job_file *file) {
+  return (tl_sv){f->lists.p + file->at, file->n};
+}
+
+/* Returns false if one of them is no list: an option of the job has that name. */
+static bool are_lists(const tl_job_files *f, const tl_job_file *first, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    if (!tl_weight_meta_fits(text_of(f, &first[i])))
+      return false;
+  return true;
+}
+
+/* Writes one list for the jobs from `first` on, which are n. What one job alone has written stays
+ * as it is. */
 static tl_status write_list(const tl_job_files *f, tl_cli *cli, const tl_job_file *first,
                             uint32_t n) {
   tl_changes changes = {.keeps_same = true};
@@ -58,10 +71,13 @@ static tl_status write_list(const tl_job_files *f, tl_cli *cli, const tl_job_fil
   tl_buf_init(&all);
   tl_buf_init(&text);
   for (uint32_t i = 0; i < n; i++) {
-    tl_buf_add(&all, f->lists.p + first[i].at, first[i].n);
+    tl_buf_add_sv(&all, text_of(f, &first[i]));
     changes.keeps_same &= !first[i].rewrites;
   }
-  tl_weight_meta_print(&(tl_weight_place_vec){0}, tl_buf_view(&all), &text);
+  if (n > 1)
+    tl_weight_meta_print(&(tl_weight_place_vec){0}, tl_buf_view(&all), &text);
+  else
+    tl_buf_add_sv(&text, tl_buf_view(&all));
   tl_status status = all.failed || text.failed
                          ? tl_fail_memory(&cli->diag, TL_NOWHERE)
                          : tl_writer_open(&cli->diag, first->path, NULL, &out);
@@ -90,8 +106,12 @@ static tl_status say_clash(tl_cli *cli, const tl_job_file *a, const tl_job_file 
  * all of them. */
 static tl_status end_path(const tl_job_files *f, tl_cli *cli, const tl_job_file *first,
                           uint32_t n) {
-  if (first->is_list)
+  if (first->is_list && (n == 1 || are_lists(f, first, n)))
     return write_list(f, cli, first, n);
+  if (first->is_list) {
+    TL_TRY(write_list(f, cli, first, 1));
+    return say_clash(cli, first, &first[1]);
+  }
   for (uint32_t i = 1; i < n; i++)
     if (first[i].job != first->job && !tl_weight_file_is_content(tl_sv_from(first->real)))
       return say_clash(cli, first, &first[i]);
