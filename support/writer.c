@@ -59,6 +59,12 @@ static tl_status fail_errno(tl_writer *w, const char *verb) {
   return w->status;
 }
 
+/* What fails where bytes are appended: the disk that the bytes of a stream wait on is not the one
+ * that they go to. */
+static const char *appending(const tl_writer *w) {
+  return w->stream >= 0 ? "stage in " P_tmpdir " what goes to" : "write";
+}
+
 /* Reports the interruption once. */
 static bool is_cancelled(tl_writer *w) {
   if (!w->cancel || !*w->cancel)
@@ -78,7 +84,7 @@ static tl_status write_fully(tl_writer *w, int fd, const unsigned char *p, size_
     if (put < 0 && errno == EINTR)
       continue;
     if (put < 0)
-      return fail_errno(w, "write");
+      return fail_errno(w, fd == w->fd ? appending(w) : "write");
     p += put;
     n -= (size_t)put;
   }
@@ -289,7 +295,7 @@ static tl_status copy_in_kernel(tl_writer *w, int fd, uint64_t offset, uint64_t 
     if (put < 0 && errno == EINTR)
       continue;
     if (put < 0 && !copy_is_unavailable())
-      return fail_errno(w, "write");
+      return fail_errno(w, appending(w));
     if (put <= 0)
       return TL_OK;
     w->ends_in_hole = false;

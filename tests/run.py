@@ -333,6 +333,11 @@ class Tests:
         """commands that write files, with a failing call or a signal: 6 of each (--full: all)"""
         return self.faults('files.py', *([] if self.args.full else ['--sample', '6']))
 
+    def disks(self):
+        """commands on a real file system that is full or read-only (--full: each amount of room)"""
+        return counted([PYTHON, 'tests/oom/disks.py', '--tailor', self.tool('gcc'),
+                        *(['--full'] if self.args.full else [])])
+
     def train_steps(self):
         """training steps: ranks against the joined batch, scaled losses, overflow"""
         return counted([PYTHON, 'tests/train/steps.py', '--tailor', self.tool('gcc'),

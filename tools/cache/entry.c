@@ -117,7 +117,12 @@ bool tl_entry_finish(tl_entry *e, const char *temporary, const char *key, tl_sv 
   e->bytes += on_disk(text.n) + 2 * on_disk(1); /* the folder, and the manifest */
   tl_buf_release(&text);
   tl_store_path(e->store, "entry", key, e->path);
-  return good && tl_store_finish(e->store, temporary, e->path);
+  if (good)
+    return tl_store_finish(e->store, temporary, e->path);
+  int saved = errno;
+  tl_store_remove(e->store, temporary);
+  errno = saved;
+  return false;
 }
 
 /* ---- reading one ----------------------------------------------------------------------------- */

@@ -47,7 +47,8 @@ typedef struct tl_entry {
  * False with errno; EINVAL: one of them goes into a stream. */
 bool tl_entry_take(tl_entry *e, const tl_changes *changes, const char *temporary);
 /* Writes the index with its messages (JSON values with commas between), and gives the folder the
- * place of the key. False with errno; EEXIST, ENOTEMPTY: another process was first. */
+ * place of the key. False with errno, and the folder is removed; EEXIST, ENOTEMPTY: another process
+ * was first. */
 bool tl_entry_finish(tl_entry *e, const char *temporary, const char *key, tl_sv messages);
 
 /* Reads the index of a key. */

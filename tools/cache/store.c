@@ -209,8 +209,11 @@ int tl_store_begin(const tl_store *s, char out[TL_STORE_PATH]) {
   int fd = open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd >= 0 && flock(fd, LOCK_SH) == 0)
     return fd;
+  int saved = errno;
   if (fd >= 0)
     close(fd);
+  rmdir(out);
+  errno = saved;
   return -1;
 }
 
@@ -240,14 +243,14 @@ bool tl_store_finish(const tl_store *s, const char *temporary, const char *path)
   return false;
 }
 
+/* Moves it aside under a name of its own first. Nothing is made for that: on a disk that is full,
+ * removing is what makes room. */
 void tl_store_remove(const tl_store *s, const char *path) {
   char aside[TL_STORE_PATH];
-  if (mkdtemp(join(s->dir, "tmp/old-XXXXXX", aside)) && rename(path, aside) == 0)
-    erase(aside);
-  else {
-    unlink(path); /* a file does not replace a folder */
-    rmdir(aside);
-  }
+  const char *slash = strrchr(path, '/');
+  snprintf(aside, sizeof aside, "%.*s/tmp/old-%ld-%.100s", TL_STORE_PATH - 200, s->dir,
+           (long)getpid(), slash ? slash + 1 : path);
+  erase(rename(path, aside) == 0 ? aside : path);
 }
 
 void tl_store_sweep(const tl_store *s) {
