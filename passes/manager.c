@@ -226,7 +226,7 @@ static tl_status run_one(tl_module *m, tl_pass *pass, const tl_pipeline_options 
   TL_TRY(call_hook(p, m, r, false));
   uint64_t start = tl_now_ns();
   tl_status status = run_within_limit(m, pass, p, r->row, rooms);
-  r->nanoseconds = tl_now_ns() - start;
+  r->nanoseconds = tl_elapsed_ns(start);
   r->changed = pass->changed;
   r->nodes_after = tl_module_count_nodes(m);
   if (status != TL_OK)

@@ -10,6 +10,11 @@ uint64_t tl_now_ns(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+uint64_t tl_elapsed_ns(uint64_t start) {
+  uint64_t now = tl_now_ns();
+  return now > start ? now - start : 0;
+}
+
 /* Adds x / unit with one decimal, rounded half up. The quotient is split so that x * 10 cannot
  * overflow. */
 static void add_tenths(tl_buf *out, uint64_t x, uint64_t unit, const char *name) {

@@ -333,6 +333,11 @@ class Tests:
         """commands that write files, with a failing call or a signal: 6 of each (--full: all)"""
         return self.faults('files.py', *([] if self.args.full else ['--sample', '6']))
 
+    def clocks(self):
+        """clocks that go back and jump: the same files, no absurd durations, the cache"""
+        return counted([PYTHON, 'tests/clocks/run.py', '--tailor', self.tool('gcc'), '--clock',
+                        os.path.join(self.folder('gcc'), 'tests', 'libclock.so')])
+
     def disks(self):
         """commands on a real file system that is full or read-only (--full: each amount of room)"""
         return counted([PYTHON, 'tests/oom/disks.py', '--tailor', self.tool('gcc'),

@@ -151,6 +151,9 @@ tl_dim tl_infer_quotient(tl_infer *ctx, const tl_dim *over, uint32_t n_over, con
 /* Reports a shape or type error at the node, with its operands and their types, and returns
  * TL_INVALID_MODEL. */
 tl_status tl_infer_fail(tl_infer *ctx, const char *fmt, ...) TL_PRINTF(2, 3);
+#ifdef TL_ANALYSIS /* as in support/diag.h */
+#define tl_infer_fail(ctx, ...) ((void)tl_infer_fail(ctx, __VA_ARGS__), TL_INVALID_MODEL)
+#endif
 /* Infers a body graph whose inputs have their types already. Fails as tl_infer_module. */
 tl_status tl_infer_graph(tl_infer *ctx, tl_graph_id g);
 

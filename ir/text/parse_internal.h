@@ -56,6 +56,12 @@ tl_status tl_parse_fail_at(tl_parser *p, tl_token at, tl_status status, const ch
 /* "expected X, found Y" at the current token. */
 tl_status tl_parse_expected(tl_parser *p, const char *what);
 tl_status tl_parse_memory(tl_parser *p);
+#ifdef TL_ANALYSIS /* as in support/diag.h */
+#define tl_parse_fail_at(p, at, status, ...)                                                       \
+  ((void)tl_parse_fail_at(p, at, status, __VA_ARGS__), (status))
+#define tl_parse_expected(p, what) ((void)tl_parse_expected(p, what), TL_INVALID_MODEL)
+#define tl_parse_memory(p) ((void)tl_parse_memory(p), TL_NO_MEMORY)
+#endif
 bool tl_parse_is(const tl_parser *p, const char *punct_or_word);
 bool tl_parse_accept(tl_parser *p, const char *punct_or_word);
 tl_status tl_parse_expect(tl_parser *p, const char *punct);

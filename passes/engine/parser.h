@@ -46,6 +46,11 @@ tl_status tl_rule_fail(tl_rule_parser *p, tl_token at, const char *fmt, ...) TL_
 tl_status tl_rule_expected(tl_rule_parser *p, const char *what);
 /* Reports TL_NO_MEMORY. */
 tl_status tl_rule_memory(tl_rule_parser *p);
+#ifdef TL_ANALYSIS /* as in support/diag.h */
+#define tl_rule_fail(p, at, ...) ((void)tl_rule_fail(p, at, __VA_ARGS__), TL_INVALID_ARGUMENT)
+#define tl_rule_expected(p, what) ((void)tl_rule_expected(p, what), TL_INVALID_ARGUMENT)
+#define tl_rule_memory(p) ((void)tl_rule_memory(p), TL_NO_MEMORY)
+#endif
 /* Reads the next token. */
 void tl_rule_advance(tl_rule_parser *p);
 /* Returns true if the current token is this punctuation or word. */

@@ -66,7 +66,7 @@ void tl_tally_fire(tl_tallies *t, const tl_pass *p, const tl_rule *rule, uint64_
 void tl_tally_time(tl_tallies *t, const tl_rule *rule, uint64_t start) {
   tl_tally *tally = of(t, rule);
   if (tally)
-    tally->count.nanoseconds += tl_now_ns() - start;
+    tally->count.nanoseconds += tl_elapsed_ns(start);
 }
 
 tl_status tl_tallies_end(tl_tallies *t, const tl_pass *p, const tl_module *m) {

@@ -7,6 +7,9 @@
  *                          replace a name
  *   FAULT_SIGNAL=S:N       signal S arrives before the N-th call of the table
  *   FAULT_TRUNCATE=FILE:N  FILE becomes empty before the N-th call of the table
+ *   FAULT_REMOVE=FILE:N    FILE is removed
+ *   FAULT_REPLACE=FILE:N   the file FILE.next gets the name FILE
+ *   FAULT_REWRITE=FILE:N   the bytes of FILE.next are written into FILE
  *   FAULT_COUNTS=FILE      at the end FILE says how many allocations, calls and changes there were
  *
  * A process that is forked counts on from where its parent was; FILE has the most of them all.
@@ -41,12 +44,13 @@ static struct {
   unsigned long fail_allocation;
   unsigned long fail_call;
   unsigned long signal_at;
-  unsigned long truncate_at;
+  unsigned long change_at;
   int signal;
   int error;
   int armed;
   char name[32];
-  char shrinking[64];
+  char changing[64]; /* a file that is read */
+  char how;          /* 'U': truncated, 'M': removed, 'P': replaced, 'W': rewritten */
 } faults;
 
 /* The most of all processes, in memory that they share: allocations, calls, changes. */
@@ -79,6 +83,48 @@ void _exit(int code) {
   abort();
 }
 
+/* Reads what is to become of a file. */
+static void arm_change(const char *variable) {
+  const char *rest;
+  const char *text = getenv(variable);
+  if (!text || strcspn(text, ":") >= sizeof faults.changing)
+    return;
+  memcpy(faults.changing, text, strcspn(text, ":"));
+  faults.change_at = number_behind(text, &rest);
+  faults.how = variable[strlen("FAULT_RE")];
+}
+
+/* Writes the bytes of one file over those of another, which may be mapped. */
+static int rewrite(const char *from, const char *to) {
+  static char bytes[1 << 16];
+  int in = (int)syscall(SYS_openat, AT_FDCWD, from, O_RDONLY);
+  int out = (int)syscall(SYS_openat, AT_FDCWD, to, O_WRONLY);
+  long n, all = 0;
+  while (in >= 0 && out >= 0 && (n = syscall(SYS_read, in, bytes, sizeof bytes)) > 0)
+    all += syscall(SYS_write, out, bytes, n) == n ? n : 0;
+  int bad = in < 0 || out < 0 || ftruncate(out, all) != 0;
+  close(in);
+  close(out);
+  return bad;
+}
+
+/* Does it. What was removed or replaced stays so. */
+static void change_file(void) {
+  char next[sizeof faults.changing + 8];
+  int bad;
+  snprintf(next, sizeof next, "%s.next", faults.changing);
+  if (faults.how == 'M')
+    bad = syscall(SYS_unlinkat, AT_FDCWD, faults.changing, 0) != 0;
+  else if (faults.how == 'P')
+    bad = syscall(SYS_renameat, AT_FDCWD, next, AT_FDCWD, faults.changing) != 0;
+  else if (faults.how == 'W')
+    bad = rewrite(next, faults.changing);
+  else
+    bad = truncate(faults.changing, 0) != 0;
+  if (bad && errno != ENOENT)
+    abort();
+}
+
 __attribute__((constructor)) static void arm(void) {
   const char *rest;
   void *shared =
@@ -96,11 +142,10 @@ __attribute__((constructor)) static void arm(void) {
     if (rest)
       faults.error = atoi(rest);
   }
-  const char *shrinking = getenv("FAULT_TRUNCATE");
-  if (shrinking && strcspn(shrinking, ":") < sizeof faults.shrinking) {
-    memcpy(faults.shrinking, shrinking, strcspn(shrinking, ":"));
-    faults.truncate_at = number_behind(shrinking, &rest);
-  }
+  arm_change("FAULT_TRUNCATE");
+  arm_change("FAULT_REMOVE");
+  arm_change("FAULT_REPLACE");
+  arm_change("FAULT_REWRITE");
   if (signal_at) {
     faults.signal = atoi(signal_at);
     faults.signal_at = number_behind(signal_at, &rest);
@@ -160,8 +205,8 @@ static int fails(const char *name, int changes) {
   faults.changes += changes != 0;
   if (n == faults.signal_at)
     raise(faults.signal);
-  if (n == faults.truncate_at && truncate(faults.shrinking, 0) != 0)
-    abort();
+  if (n == faults.change_at)
+    change_file();
   if (strcmp(faults.name, name) != 0 && !(changes && strcmp(faults.name, "change") == 0))
     return 0;
   if (++faults.named != faults.fail_call)

@@ -265,6 +265,27 @@ class Session(unittest.TestCase):
         made = self.tailor.load(self.proto, rules=rules).optimize(passes=['clean-up'])
         self.assertIn('Sigmoid', [n.op for n in made.nodes])
 
+    def test_files_that_change(self):
+        """A model that was read is independent of its files; a mapped one of other files with its
+        names."""
+        large = self.tailor.load(small_model(columns=400))
+        files = large.optimize(external_weight=1).to_files('m.onnx')
+        for read, change in ((True, os.truncate), (True, lambda path, _: os.remove(path)),
+                             (False, lambda path, _: os.remove(path)),
+                             (False, lambda path, _: os.rename(path, path + '.old'))):
+            with tempfile.TemporaryDirectory() as folder:
+                for name, data in files.items():
+                    os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
+                    with open(os.path.join(folder, name), 'wb') as f:
+                        f.write(data)
+                made = self.tailor.load(os.path.join(folder, 'm.onnx'), read=read)
+                before = made.to_files('m.onnx')
+                for name in files:
+                    change(os.path.join(folder, name), 0)
+                self.assertEqual(made.weights['w'].sum(), 1199 * 600)
+                self.assertEqual(made.to_files('m.onnx'), before)
+                self.assertTrue(made.verify(large))
+
     def test_external_data(self):
         from onnx import TensorProto
         with tempfile.TemporaryDirectory() as folder:

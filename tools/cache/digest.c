@@ -23,7 +23,10 @@ enum { BLOCK = 1 << 18 };
 #define TICK_NS INT64_C(12000000)
 #define OLD_NS INT64_C(2000000000)
 
-static int64_t ns_of(struct timespec t) { return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec; }
+/* Times beyond the year 2262 wrap: they are compared for being the same. */
+static int64_t ns_of(struct timespec t) {
+  return (int64_t)((uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec);
+}
 
 static int64_t clock_ns(void) {
   struct timespec now;
@@ -45,9 +48,10 @@ bool tl_file_state_settled(const char *path, tl_file_state *out) {
   struct stat st;
   if (stat(path, &st) != 0)
     return false;
-  int64_t age = clock_ns() - ns_of(st.st_ctim);
-  if (age >= 0 && age < TICK_NS) {
-    nanosleep(&(struct timespec){.tv_nsec = (long)(TICK_NS - age)}, NULL);
+  /* A file of the future is not waited for: what changes it now gives it another time. */
+  uint64_t age = (uint64_t)clock_ns() - (uint64_t)ns_of(st.st_ctim);
+  if (age < TICK_NS) {
+    nanosleep(&(struct timespec){.tv_nsec = (long)(TICK_NS - (int64_t)age)}, NULL);
     if (stat(path, &st) != 0)
       return false;
   }
@@ -56,7 +60,7 @@ bool tl_file_state_settled(const char *path, tl_file_state *out) {
 }
 
 bool tl_file_state_is_old(const tl_file_state *state) {
-  return clock_ns() - state->changed_ns >= OLD_NS;
+  return state->changed_ns <= clock_ns() - OLD_NS;
 }
 
 /* ---- the memo -------------------------------------------------------------------------------- */

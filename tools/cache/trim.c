@@ -9,11 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "support/vec.h"
 
 enum { KEY_BYTES = 80, SHARDS = 256, DISK_BLOCK = 512 };
+/* How far ahead the clock of a file server may be. */
+#define AHEAD_NS (INT64_C(3600) * 1000000000)
 
 /* One thing that can be removed. */
 typedef struct stored {
@@ -26,7 +29,9 @@ typedef struct stored {
 TL_VEC(stored_vec, stored);
 
 static int64_t modified_ns(const struct stat *st) {
-  return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+  const int64_t most = INT64_MAX / 1000000000 - 1; /* the year 2262 */
+  int64_t s = st->st_mtim.tv_sec;
+  return s > most ? INT64_MAX : s < -most ? -INT64_MAX : s * 1000000000 + st->st_mtim.tv_nsec;
 }
 
 /* Adds up the files of an entry; its last use is that of the index. */
@@ -79,6 +84,17 @@ static int by_key(const void *a, const void *b) {
   return strcmp(((const stored *)a)->key, ((const stored *)b)->key);
 }
 
+/* What was used in the future was used before the clock was set right. Else it would stay for ever,
+ * and a cache that is full of it would keep nothing new. */
+static void set_right(stored_vec *items) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  int64_t latest = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec + AHEAD_NS;
+  for (uint32_t i = 0; i < items->n; i++)
+    if (items->at[i].used_ns > latest)
+      items->at[i].used_ns -= INT64_MAX; /* before all others, in their order */
+}
+
 /* Lists everything that can be removed. */
 static bool list(const tl_store *s, stored_vec *out, tl_store_size *size) {
   *size = (tl_store_size){0};
@@ -118,6 +134,7 @@ bool tl_store_trim(const tl_store *s, uint64_t limit, tl_store_size *left, uint6
   char path[TL_STORE_PATH];
   tl_store_sweep(s);
   bool good = list(s, &items, left);
+  set_right(&items);
   if (good && items.n)
     qsort(items.at, items.n, sizeof *items.at, by_use);
   *evicted = 0;

@@ -67,6 +67,7 @@ void tl_cli_release(tl_cli *cli) {
   tl_path_vec_release(&cli->dims);
   tl_path_vec_release(&cli->read);
   tl_map_release(&cli->read_before);
+  tl_read_state_vec_release(&cli->read_states);
   tl_settings_release(&cli->settings);
   tl_messages_release(&cli->messages);
   tl_changes_undo(&cli->changes);
@@ -98,6 +99,7 @@ tl_status tl_cli_apply(tl_cli *cli) {
   if (cli->applied && cli->changes.list.n == 0)
     return TL_OK;
   TL_TRY(check_memory(cli));
+  TL_TRY(tl_deps_unchanged(cli));
   if (cli->changes.list.n == 0)
     return TL_OK; /* a signal that comes behind the last name is too late */
   if (*cli->signal)

@@ -4,6 +4,9 @@
 #ifndef TL_TOOLS_CLI_CLI_H
 #define TL_TOOLS_CLI_CLI_H
 
+#include <sys/types.h>
+#include <time.h>
+
 #include "lib/session/session.h"
 #include "passes/train/time/record.h"
 #include "support/changes.h"
@@ -14,6 +17,17 @@
 #include "tools/cli/progress.h"
 
 TL_VEC(tl_path_vec, const char *);
+
+/* A file in the state in which it was read first. */
+typedef struct tl_read_state {
+  const char *path;
+  dev_t device;
+  ino_t inode;
+  off_t size;
+  struct timespec modified;
+} tl_read_state;
+
+TL_VEC(tl_read_state_vec, tl_read_state);
 
 typedef struct tl_command tl_command;
 struct tl_watch;
@@ -44,13 +58,15 @@ typedef struct tl_cli {
   const char *word2;         /* the second one, of commands that take two */
   char *const *arguments;    /* all behind the name of the command, as they were given */
   int n_arguments;
-  tl_path_vec models;           /* of convert: every argument that is no option */
-  tl_path_vec outputs;          /* every -o, in order; strings in the settings' arena */
-  tl_path_vec inputs;           /* every --input */
-  tl_path_vec dims;             /* every --dim */
-  const tl_arguments *given;    /* borrowed; the whole command line; NULL: not known */
-  tl_path_vec read;             /* every file that was read, in order (deps.h) */
-  tl_map read_before;           /* those, by hash */
+  tl_path_vec models;        /* of convert: every argument that is no option */
+  tl_path_vec outputs;       /* every -o, in order; strings in the settings' arena */
+  tl_path_vec inputs;        /* every --input */
+  tl_path_vec dims;          /* every --dim */
+  const tl_arguments *given; /* borrowed; the whole command line; NULL: not known */
+  tl_path_vec read;          /* every file that was read, in order (deps.h) */
+  tl_map read_before;        /* those, by hash; value: 1 + index of its state, 0: none */
+  tl_read_state_vec read_states;
+  const char *read_again;       /* a file that was another one when it was read again, or NULL */
   bool read_lost;               /* memory ran out for one of them */
   bool differs;                 /* a comparison was made, and failed */
   int batch_code;               /* exit code of a batch (tools/batch) */

@@ -2,22 +2,80 @@
 /* Tells a build which files a command has read and which it writes (deps.h). */
 #include "tools/cli/deps.h"
 
+#include <sys/stat.h>
+
 #include "support/hash.h"
 #include "support/json_writer.h"
 #include "tools/cli/options_json.h"
 
 static bool is_stream(const char *path) { return strcmp(path, "-") == 0; }
 
+/* Sets *out to the state of a regular file. */
+static bool state_of(const char *path, tl_read_state *out) {
+  struct stat st;
+  if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+    return false;
+  *out = (tl_read_state){path, st.st_dev, st.st_ino, st.st_size, st.st_mtim};
+  return true;
+}
+
+static bool is_same_file(const tl_read_state *a, const tl_read_state *b) {
+  return a->device == b->device && a->inode == b->inode;
+}
+
+static bool is_unchanged(const tl_read_state *a, const tl_read_state *b) {
+  return a->size == b->size && a->modified.tv_sec == b->modified.tv_sec &&
+         a->modified.tv_nsec == b->modified.tv_nsec;
+}
+
+/* Keeps the state of a file that is read for the first time, and compares it the next time. */
+static void note_state(tl_cli *cli, const char *path, uint64_t key, uint32_t before) {
+  tl_read_state now;
+  if (!state_of(path, &now))
+    return; /* a folder */
+  if (before) {
+    const tl_read_state *then = &cli->read_states.at[before - 1];
+    if (!is_same_file(then, &now) || !is_unchanged(then, &now))
+      cli->read_again = then->path;
+  } else if (!tl_read_state_vec_push(&cli->read_states, now) ||
+             !tl_map_set(&cli->read_before, key, cli->read_states.n))
+    cli->read_lost = true;
+}
+
 /* The set has hashes of 64 bits: a collision, which is improbable, would hide a file. */
 void tl_deps_note(void *user, const char *path) {
   tl_cli *cli = user;
   tl_sv text = tl_sv_from(path);
   uint64_t key = tl_hash_bytes(text.p, text.n, 0);
-  if (is_stream(path) || tl_map_find(&cli->read_before, key, NULL))
+  uint32_t before = 0;
+  if (is_stream(path))
     return;
-  const char *copy = tl_arena_copy(&cli->settings.arena, text.p, text.n);
-  if (!copy || !tl_map_set(&cli->read_before, key, 1) || !tl_path_vec_push(&cli->read, copy))
-    cli->read_lost = true;
+  if (!tl_map_find(&cli->read_before, key, &before)) {
+    path = tl_arena_copy(&cli->settings.arena, text.p, text.n);
+    if (!path || !tl_map_set(&cli->read_before, key, 0) || !tl_path_vec_push(&cli->read, path)) {
+      cli->read_lost = true;
+      return;
+    }
+  }
+  note_state(cli, path, key, before);
+}
+
+/* A file that was replaced stays what it was as long as it is mapped. */
+tl_status tl_deps_unchanged(tl_cli *cli) {
+  const char *bad = cli->read_again;
+  for (uint32_t i = 0; !bad && i < cli->read_states.n; i++) {
+    const tl_read_state *then = &cli->read_states.at[i];
+    tl_read_state now;
+    if (!tl_cli_has(cli, TL_OPTION_READ) && state_of(then->path, &now) &&
+        is_same_file(then, &now) && !is_unchanged(then, &now))
+      bad = then->path;
+  }
+  if (!bad)
+    return TL_OK;
+  return tl_fail(&cli->diag, TL_IO, TL_AT_FILE(bad),
+                 "'%s' was changed while it was read\vrun the command again; who writes such a "
+                 "file better writes another and renames it",
+                 bad);
 }
 
 tl_status tl_deps_check(tl_cli *cli) {

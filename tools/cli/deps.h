@@ -10,6 +10,10 @@
  * once, as it was named first. */
 void tl_deps_note(void *user, const char *path);
 
+/* Refuses what was made of two versions of a file: TL_IO, when one that was read twice was another
+ * file then, or one that is mapped was written to since. */
+tl_status tl_deps_unchanged(tl_cli *cli) TL_NODISCARD;
+
 /* Refuses --print-inputs where nothing is read. */
 tl_status tl_deps_check(tl_cli *cli) TL_NODISCARD;
 /* Ends a command whose outputs are in the journal: writes the files that --depfile and --deps-json

@@ -47,7 +47,7 @@ static void erase(tl_progress *p) {
 
 static void *tick(void *user) {
   tl_progress *p = user;
-  struct timespec begun, next;
+  struct timespec begun, next, now;
   clock_gettime(CLOCK_MONOTONIC, &begun);
   next = begun;
   next.tv_sec += PATIENCE;
@@ -56,7 +56,8 @@ static void *tick(void *user) {
     if (pthread_cond_timedwait(&p->wake, &p->lock, &next) == 0)
       continue;
     draw(p, (long)(next.tv_sec - begun.tv_sec));
-    next.tv_sec++;
+    clock_gettime(CLOCK_MONOTONIC, &now); /* later by far after the process was stopped */
+    next.tv_sec = now.tv_sec > next.tv_sec ? now.tv_sec + 1 : next.tv_sec + 1;
   }
   erase(p);
   pthread_mutex_unlock(&p->lock);

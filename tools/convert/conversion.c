@@ -46,7 +46,7 @@ tl_status tl_conversion_load(tl_cli *cli, tl_conversion *c) {
   TL_TRY(tl_session_load(&cli->session, cli->word, &c->m));
   tl_watch_loaded(cli, start);
   TL_TRY(raise_model(cli, c));
-  c->summary.load_ns += tl_now_ns() - start;
+  c->summary.load_ns += tl_elapsed_ns(start);
   return TL_OK;
 }
 
@@ -55,7 +55,7 @@ static tl_status run_passes(tl_cli *cli, tl_conversion *c, tl_stage stage) {
   uint64_t start = tl_now_ns();
   TL_TRY(stage == TL_STAGE_AIR ? tl_cli_run_npu(cli, c->m, &c->summary.npu)
                                : tl_cli_run(cli, c->m, stage, &c->summary.canonical));
-  c->summary.pass_ns += tl_now_ns() - start;
+  c->summary.pass_ns += tl_elapsed_ns(start);
   return TL_OK;
 }
 
@@ -110,7 +110,7 @@ tl_status tl_conversion_write(tl_cli *cli, tl_conversion *c, bool npu) {
     tl_watch_wrote(cli, o->path, file_start);
   }
   c->summary.module_bytes = tl_module_bytes(c->m);
-  c->summary.write_ns += tl_now_ns() - start;
+  c->summary.write_ns += tl_elapsed_ns(start);
   return TL_OK;
 }
 
@@ -127,7 +127,7 @@ tl_status tl_conversion_try_profiles(tl_cli *cli, tl_conversion *c) {
   bool npu = tl_conversion_wants(&c->outputs, true);
   TL_TRY(tl_profiles_try(cli, c->m, npu ? TL_STAGE_AIR : tl_cli_canonical_stage(cli),
                          &c->summary.profiles));
-  c->summary.pass_ns += tl_now_ns() - start;
+  c->summary.pass_ns += tl_elapsed_ns(start);
   return tl_profiles_write(cli, &c->summary.profiles);
 }
 

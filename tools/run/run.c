@@ -208,7 +208,7 @@ static tl_status evaluate(run *r) {
     status = tl_runner_run(&r->e, r->cli->word, r->m, &r->inputs, &r->outputs);
   else
     status = tl_evaluation_run(&r->e, r->m, &r->inputs, &r->outputs);
-  r->nanoseconds = tl_now_ns() - start;
+  r->nanoseconds = tl_elapsed_ns(start);
   return status;
 }
 

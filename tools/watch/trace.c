@@ -90,7 +90,7 @@ void tl_trace_file(tl_compiler_trace *t, const char *what, const char *path, uin
   tl_buf_init(&name);
   tl_buf_printf(&name, "%s %s", what, path);
   tl_json_writer w =
-      begin(t, &(event){tl_buf_view(&name), "file", ROW_WORK, start, tl_now_ns() - start});
+      begin(t, &(event){tl_buf_view(&name), "file", ROW_WORK, start, tl_elapsed_ns(start)});
   finish(t, &w);
   t->text.failed = t->text.failed || name.failed;
   tl_buf_release(&name);
@@ -99,7 +99,7 @@ void tl_trace_file(tl_compiler_trace *t, const char *what, const char *path, uin
 void tl_trace_rewrite(tl_compiler_trace *t, tl_sv rule, uint64_t number, uint64_t start) {
   if (!t->path)
     return;
-  tl_json_writer w = begin(t, &(event){rule, "rewrite", ROW_WORK, start, tl_now_ns() - start});
+  tl_json_writer w = begin(t, &(event){rule, "rewrite", ROW_WORK, start, tl_elapsed_ns(start)});
   tl_member_u64(&w, "rewrite", number);
   finish(t, &w);
 }

@@ -60,6 +60,11 @@ tl_status tl_eval_fail(tl_eval *ctx, const char *fmt, ...) TL_PRINTF(2, 3);
 tl_status tl_eval_unsupported(tl_eval *ctx, const char *fmt, ...) TL_PRINTF(2, 3);
 /* Reports that memory is out, with the bytes of all live values, and returns TL_NO_MEMORY. */
 tl_status tl_eval_no_memory(tl_eval *ctx);
+#ifdef TL_ANALYSIS /* as in support/diag.h */
+#define tl_eval_fail(ctx, ...) ((void)tl_eval_fail(ctx, __VA_ARGS__), TL_INVALID_MODEL)
+#define tl_eval_unsupported(ctx, ...) ((void)tl_eval_unsupported(ctx, __VA_ARGS__), TL_UNSUPPORTED)
+#define tl_eval_no_memory(ctx) ((void)tl_eval_no_memory(ctx), TL_NO_MEMORY)
+#endif
 
 /* Makes result i, uninitialized, and returns it in *out for the kernel to fill; the driver owns it.
  * A result beyond x->n_out is an error of the kernel (TL_INTERNAL), but every result of the op
