@@ -73,6 +73,12 @@ static double magnitude_of(const trial *t) {
   return sizes[t->sample % 3];
 }
 
+/* Strings and complex numbers are neither drawn nor compared. */
+static bool is_number(unsigned dtype) {
+  return dtype == TL_DTYPE_BOOL || tl_dtype_is_float((tl_dtype)dtype) ||
+         tl_dtype_is_integer((tl_dtype)dtype);
+}
+
 /* Fills an input with uniform numbers in (-most, most), from the top 53 random bits; other dtypes
  * with 0 and 1. */
 static void fill(trial *t, tl_host *h) {
@@ -101,7 +107,7 @@ static bool fill_input(trial *run, uint32_t i, int64_t *dims) {
     run->inputs[i] = tl_host_from_tensor(&run->heap, m, constant);
     return run->inputs[i] || tell(run, "a weight takes more memory than there is");
   }
-  if (!tl_host_element_size((tl_dtype)t->dtype) || t->dtype == TL_DTYPE_STRING)
+  if (!is_number(t->dtype) || !tl_host_element_size((tl_dtype)t->dtype))
     return tell(run, "inputs of this dtype cannot be random");
   run->inputs[i] = tl_host_new(&run->heap, (tl_dtype)t->dtype, t->rank, dims);
   if (!run->inputs[i])
@@ -193,6 +199,8 @@ static bool same_output(trial *t, uint32_t i) {
   tl_sv name = tl_sym(t->t->m, t->t->cut->output_names[i]);
   if (!same_sizes(a, b))
     return tell(t, "the op gives `%.*s` another type", TL_SV_ARG(name));
+  if (!is_number(a->dtype))
+    return tell(t, "outputs of the dtype of `%.*s` cannot be compared", TL_SV_ARG(name));
   bool floats = tl_dtype_is_float((tl_dtype)a->dtype);
   for (uint64_t k = 0; k < a->n; k++) {
     double u = tl_host_at(a, k), v = tl_host_at(b, k);

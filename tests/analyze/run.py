@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make analyze`: static analysers over the program, against justified.tsv: clang-tidy and cppcheck
 over all of it, and the two that follow paths through functions, gcc -fanalyzer and clang's analyser
-(scan-build), over the rooms that read and write files.
+(scan-build), over all but the command.
 
   run.py --build DIR [--tools clang-tidy,...] [--changed REV [--files N] [--seconds N]]
          [--justified FILE] [--jobs N] [FILE...]
@@ -130,10 +130,9 @@ def cppcheck(full, flags):
 
 TOOLS = {'clang-tidy': clang_tidy, 'cppcheck': cppcheck, 'gcc': gcc, 'scan-build': scan_build}
 PROGRAMS = {'scan-build': 'clang'}
-# The tools that follow paths take a second or two a file, and know nothing of what a verified graph
-# guarantees: they look where bytes come from outside.
+# The tools that follow paths take a second or two a file.
 FOLLOW_PATHS = ('gcc', 'scan-build')
-FOLLOWED = ('backend/', 'frontend/', 'ir/', 'lib/', 'passes/', 'support/', 'tools/')
+FOLLOWED = ('backend/', 'frontend/', 'ir/', 'lib/', 'passes/', 'support/')
 
 
 def looks_at(tool, path):

@@ -305,3 +305,9 @@ $ tailor convert sq.tir --summary=none -O0 -o sq.onnx --precision-mode-v2=mixed_
 $ printf 'graph @g(%%x: f32[1,2,4,4]) -> (%%y) {\n  %%p = AveragePool(%%x) @pool {kernel_shape=[2, 2]}\n  %%y = Reciprocal(%%p) @inverse\n}\n' >pool.tir; tailor convert pool.tir --emit=air -o pool.air --precision_mode=force_fp16 --precision-policy=range --summary=none
 ! pool.tir: warning: --precision-policy=range would keep 1 more node in f32, for which the chip has no f32 kernel: `pool` (`inverse` divides by its result)
 !   hint: another chip, or a mode that keeps the dtypes of the model, has a form for it
+# A node that the AI cores do not take keeps its dtypes, and explain says why.
+$ printf 'graph @g(%%x: f64[4]) -> (%%y) {\n  %%y = Add(%%x, %%x)\n}\n' >wide.tir; tailor explain wide.tir --precision --soc-version=Ascend910B1 | sed -n 2,5p
+> `Add->y` Add judged as Add: gray
+>   x1           f64           host: the AI cores have no kernel for these dtypes
+>   x2           f64           host: the AI cores have no kernel for these dtypes
+>   y            f64           host: the AI cores have no kernel for these dtypes

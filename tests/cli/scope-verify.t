@@ -91,3 +91,9 @@ $ bad() { printf 'rules 1\n%b\n' "scope \"*\" : X { $1 boundary (%x) -> (%y) } -
 $ printf 'rules 1\nrule X : scope { in "*" verify {} match { %%y = Relu(%%x) } replace { %%y = Abs(%%x) } }\n' >f; tailor passes --rules=f
 ! f:2:6: error: rule 'X': 'verify' is for rules that capture a scope, since a pattern needs no verification
 ? 1
+# Complex numbers and strings are not compared, so they show nothing: a Transpose of them is no Identity.
+$ printf 'rules 1\nscope "t" : Alike general {\n  verify { samples=1 }\n  boundary (%%x) -> (%%y)\n} -> Identity\n' >alike.tlr; for d in f32 c64 c128; do printf "graph @g(%%x: $d[2,2]) -> (%%y) {\n  %%a = Transpose(%%x) @t/a\n  %%y = Identity(%%a) @t/b\n}\n" >turned.tir; tailor explain turned.tir --rules=alike.tlr --fusion=Alike | sed 1d; done; sed 's/Identity/Cast {to=8}/' alike.tlr >cast.tlr; printf 'graph @g(%%x: f32[2,2]) -> (%%y) {\n  %%a = Transpose(%%x) @t/a\n  %%y = Cast(%%a) @t/b {to=8}\n}\n' >cast.tir; tailor explain cast.tir --rules=cast.tlr --fusion=Alike | sed 1d
+>   not    `t/a`: SCOPE_VERIFY: sample 1 of 1: element 1 of `y` is -1.89426494 in the scope, -0.273888022 of the op
+>   not    `t/a`: SCOPE_VERIFY: sample 1 of 1: inputs of this dtype cannot be random
+>   not    `t/a`: SCOPE_VERIFY: sample 1 of 1: inputs of this dtype cannot be random
+>   not    `t/a`: SCOPE_VERIFY: sample 1 of 1: outputs of the dtype of `y` cannot be compared

@@ -71,8 +71,10 @@ class Sandbox:
         result = self.run(*arguments, wrapper=wrapper, leaks=False)
         with open(log, encoding='utf-8', errors='replace') as f:
             opened = re.findall(r'\) = \d+<(/[^>]*)>', f.read())
-        inside = os.path.realpath(folder)
-        return result, sorted({p for p in opened if not p.startswith(inside)
+        inside = [os.path.realpath(folder)]
+        if 'LLVM_PROFILE_FILE' in os.environ:  # what `make coverage` counts
+            inside.append(os.path.dirname(os.environ['LLVM_PROFILE_FILE']) + os.sep)
+        return result, sorted({p for p in opened if not p.startswith(tuple(inside))
                                and not SYSTEM.match(p) and p != self.tool})
 
 

@@ -95,6 +95,16 @@ static void ops_have_close_bounds(void) {
   }
 }
 
+/* Numbers of one sign have no sum of the other sign, of however many in f32: a root or a logarithm
+ * of the sum is in its domain. */
+static void sums_keep_their_sign(void) {
+  tl_interval above = {0, 2, 0}, below = {-2, 0, 0};
+  for (double n = 1; n < 1e6; n *= 10) {
+    CU_ASSERT_TRUE(tl_interval_apply(TL_RANGE_SUM, 0, &above, 1, n).low >= 0);
+    CU_ASSERT_TRUE(tl_interval_apply(TL_RANGE_SUM, 0, &below, 1, n).high <= 0);
+  }
+}
+
 /* ---- bounds of a graph ----------------------------------------------------------------------- */
 
 /* x has numbers from -1 to 2, as measured, and u anything. */
@@ -441,6 +451,7 @@ static void bodies_are_linked(void) {
 }
 
 static const unit_test tests[] = {{"ops have close bounds", ops_have_close_bounds},
+                                  {"sums keep their sign", sums_keep_their_sign},
                                   {"graphs have close bounds", graphs_have_close_bounds},
                                   {"rounding stays inside", rounding_stays_inside},
                                   {"constants speak", constants_speak},

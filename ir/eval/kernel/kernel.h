@@ -48,10 +48,15 @@ struct tl_eval {
   tl_eval_run *run;
 };
 
-/* Returns operand i, NULL when the node has none or leaves it out. */
+/* Returns operand i, NULL when the node has none or leaves it out: the op table says which are
+ * always there, which tools of tests/analyze cannot know. */
+#ifdef TL_ANALYSIS
+const tl_host *tl_eval_in(const tl_eval *ctx, uint32_t i);
+#else
 static inline const tl_host *tl_eval_in(const tl_eval *ctx, uint32_t i) {
   return i < ctx->n_in ? ctx->in[i] : NULL;
 }
+#endif
 
 /* Reports a fault of the model at the node and returns TL_INVALID_MODEL. The types and shapes of
  * the operands are appended to the message. */

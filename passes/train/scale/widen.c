@@ -123,7 +123,7 @@ static bool is_of_variable(const tl_op_port *port, const bool *wider) {
 static bool set_operands(widening *w, tl_node_id n, const bool *wider) {
   const tl_op *row = tl_op_row(tl_node_get(w->m, n)->op);
   for (uint32_t i = 0; i < tl_node_get(w->m, n)->n_operands; i++) {
-    tl_value_id v = tl_operand(w->m, n, i), to = v;
+    tl_value_id v = tl_operand(w->m, n, i), to;
     if (!v)
       continue;
     if (wide_of(w, v) || is_of_variable(tl_op_operand_port(row, i), wider))
