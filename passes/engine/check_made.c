@@ -5,10 +5,11 @@
 #include <stdlib.h>
 
 #include "ir/ops_gen.h"
+#include "passes/engine/lazy.h"
 #include "passes/engine/rule.h"
 
 bool tl_rules_define(const tl_ruleset *s, tl_op_id op) {
-  return tl_map_find(&s->names, tl_map_pair(1, op), NULL);
+  return tl_map_find(&s->names, tl_map_pair(1, op), NULL) || tl_lazy_define(s, op);
 }
 
 static bool is_ours(const tl_ruleset *s, tl_op_id op) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "ir/module.h"
+#include "ir/options/fusion_config.h"
 #include "passes/engine/image.h"
 #include "support/hash.h"
 
@@ -40,7 +41,10 @@ typedef struct compiler {
   uint32_t n_args;
   tl_buf images;
   tl_automaton_builder *automaton;
-  bool open; /* the rule has something that no table holds */
+  tl_fusion_order *order; /* by text: graph rules without a priority of their own */
+  uint32_t n_order;
+  int32_t *priorities; /* by text */
+  bool open;           /* the rule has something that no table holds */
 } compiler;
 
 static const char *const heads[N_TABLES] = {
@@ -266,6 +270,14 @@ static void write_rule(compiler *c) {
                 r->n_match, r->n_build, r->n_where, r->n_lets, r->n_steps, r->general);
 }
 
+/* Lists a graph rule without a priority of its own, to be numbered by name. */
+static void list_rule(compiler *c) {
+  const tl_rule *r = c->rule;
+  if (tl_rule_fuses(r) && r->written == TL_PRIORITY_RULE)
+    c->order[c->n_order++] = (tl_fusion_order){.pass = tl_sym(c->m, r->pass),
+                                               .position = (uint32_t)(c->text - tl_rule_texts)};
+}
+
 /* Parses each text into a set of its own and writes its rule. */
 static tl_status compile_all(compiler *c) {
   for (uint32_t i = 0; i < tl_n_rule_texts; i++) {
@@ -276,6 +288,7 @@ static tl_status compile_all(compiler *c) {
     if (status == TL_OK && set.rules.n == 1) {
       c->rule = set.rules.at[0];
       write_rule(c);
+      list_rule(c);
     } else if (status == TL_OK) {
       status = TL_INTERNAL;
     }
@@ -331,7 +344,25 @@ static bool write_automaton(const compiler *c, FILE *out) {
   return true;
 }
 
-static bool write_file(const compiler *c, const char *path) {
+static int by_name(const void *a, const void *b) {
+  const tl_fusion_order *x = a, *y = b;
+  int order = tl_sv_compare(x->pass, y->pass);
+  return order ? order : x->position < y->position ? -1 : x->position > y->position;
+}
+
+/* Writes the priorities that tl_fusion_sort would give. More rules than a band is wide are numbered
+ * on: no band lies behind that of rules but the one of those that are put last. */
+static void write_priorities(compiler *c, FILE *out) {
+  qsort(c->order, c->n_order, sizeof *c->order, by_name);
+  for (uint32_t i = 0; i < c->n_order; i++)
+    c->priorities[c->order[i].position] = TL_PRIORITY_RULE + (int32_t)i;
+  fputs("const int32_t tl_image_priorities[] = {\n", out);
+  for (uint32_t i = 0; i < tl_n_rule_texts; i++)
+    fprintf(out, "  %d,\n", c->priorities[i]);
+  fputs("};\n", out);
+}
+
+static bool write_file(compiler *c, const char *path) {
   FILE *out = fopen(path, "w");
   bool ok = out && !c->images.failed;
   if (!out)
@@ -347,6 +378,7 @@ static bool write_file(const compiler *c, const char *path) {
   }
   fprintf(out, "const tl_rule_image tl_rule_images[] = {\n%s};\n", c->images.p);
   fprintf(out, "const uint32_t tl_n_rule_images = %u;\n", tl_n_rule_texts);
+  write_priorities(c, out);
   ok = write_automaton(c, out) && !ferror(out) && ok;
   return fclose(out) == 0 && ok;
 }
@@ -362,6 +394,8 @@ static void release(compiler *c) {
       }
   }
   tl_buf_release(&c->images);
+  free(c->order);
+  free(c->priorities);
   tl_automaton_end(c->automaton);
   tl_module_destroy(c->m);
 }
@@ -383,7 +417,10 @@ int main(int argc, char **argv) {
   tl_buf_init(&c.images);
   c.m = tl_module_create(&diag, "rules", 0);
   c.automaton = tl_automaton_begin();
-  bool ok = c.m && c.automaton && compile_all(&c) == TL_OK && write_file(&c, argv[1]);
+  c.order = calloc(tl_n_rule_texts, sizeof *c.order);
+  c.priorities = calloc(tl_n_rule_texts, sizeof *c.priorities);
+  bool ok = c.m && c.automaton && c.order && c.priorities && compile_all(&c) == TL_OK &&
+            write_file(&c, argv[1]);
   release(&c);
   if (!ok)
     fprintf(stderr, "cannot compile the rules into '%s'\n", argv[1]);

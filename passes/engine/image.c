@@ -247,16 +247,21 @@ bool tl_rule_complete(tl_ruleset *s, tl_rule *r) {
   return !k.lost && (r->kind != TL_RULE_SCOPE || read_scope(s, r));
 }
 
-tl_status tl_rule_image_load(tl_ruleset *s, uint32_t i, bool *done) {
-  *done = i < tl_n_rule_images && tl_rule_images[i].whole;
-  if (!*done)
-    return TL_OK;
+bool tl_rule_has_image(uint32_t i) { return i < tl_n_rule_images && tl_rule_images[i].whole; }
+
+tl_rule *tl_rule_image_head(tl_ruleset *s, uint32_t i) {
   making k = {.set = s, .image = &tl_rule_images[i]};
   if (!s->strings)
     s->strings = tl_arena_calloc(&s->arena, tl_image_strings.n + 1, sizeof *s->strings);
-  tl_rule *r = s->strings ? make_head(&k, &tl_rule_texts[i]) : NULL;
-  bool ok = r && ((s->bare && r->kind != TL_RULE_DEFINE) || tl_rule_complete(s, r)) &&
-            tl_rule_vec_push(&s->rules, r);
+  return s->strings ? make_head(&k, &tl_rule_texts[i]) : NULL;
+}
+
+tl_status tl_rule_image_load(tl_ruleset *s, uint32_t i, bool *done) {
+  *done = tl_rule_has_image(i);
+  if (!*done)
+    return TL_OK;
+  tl_rule *r = tl_rule_image_head(s, i);
+  bool ok = r && tl_rule_complete(s, r) && tl_rule_vec_push(&s->rules, r);
   if (ok && r->kind == TL_RULE_DEFINE) /* tl_rules_define asks; other names wait (keep.c) */
     ok = tl_map_set(&s->names, tl_map_pair(true, r->match->ops[0]), 1);
   return ok ? TL_OK : tl_no_memory(s->m);

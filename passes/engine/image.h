@@ -110,8 +110,16 @@ extern const tl_rule_step tl_image_steps[];
 extern const tl_automaton tl_image_automaton;
 extern const tl_image_text_list tl_image_strings;
 
-/* Adds the compiled rule of built-in text i to the set, bare if the set wants that. *done is false
- * if there is none, and the text has to be parsed. TL_NO_MEMORY, reported. */
+/* By index: what graph rules without a priority of their own are sorted by, as tl_fusion_sort
+ * numbers all of them. */
+extern const int32_t tl_image_priorities[];
+
+/* Returns true if built-in text i has a compiled form. */
+bool tl_rule_has_image(uint32_t i);
+/* Makes the compiled rule i without its parts, in the arena of the set; NULL when memory is out. */
+tl_rule *tl_rule_image_head(tl_ruleset *s, uint32_t i);
+/* Adds the compiled rule of built-in text i to the set. *done is false if there is none, and the
+ * text has to be parsed. TL_NO_MEMORY, reported. */
 tl_status tl_rule_image_load(tl_ruleset *s, uint32_t i, bool *done) TL_NODISCARD;
 /* Makes the parts of a bare rule of the set; nothing for others. False when memory is out. */
 bool tl_rule_complete(tl_ruleset *s, tl_rule *r);

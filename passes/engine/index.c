@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "passes/engine/image.h"
+#include "passes/engine/lazy.h"
 
 static bool takes_part(const tl_rule_index *index, const tl_rule *r) {
   return r->kind == index->kind && (index->all || !r->off);
@@ -47,12 +48,13 @@ tl_status tl_rule_index_build(tl_rule_index *index, tl_ruleset *set, tl_rule_kin
   *index = (tl_rule_index){.set = set, .kind = (uint8_t)kind, .all = all};
   bool ok = add_parsed(index, set);
   index->n_leaves = tl_n_rule_images + set->n_leaves + 1;
-  index->places = ok ? calloc(index->n_leaves, sizeof *index->places) : NULL;
-  index->visited = ok ? calloc(index->n_leaves, sizeof *index->visited) : NULL;
-  if (!index->places || !index->visited) {
+  bool wanted = set->rules.n > 0; /* a lazy set may have nothing to place */
+  index->places = ok && wanted ? calloc(index->n_leaves, sizeof *index->places) : NULL;
+  if (!ok || (wanted && !index->places)) {
     tl_rule_index_release(index);
     return tl_no_memory(set->m);
   }
+  index->depth = tl_lazy_depth(set, kind);
   place_rules(index);
   if (index->has_parsed)
     index->parsed = tl_automaton_tables(set->automaton);
@@ -61,7 +63,6 @@ tl_status tl_rule_index_build(tl_rule_index *index, tl_ruleset *set, tl_rule_kin
 
 void tl_rule_index_release(tl_rule_index *index) {
   free(index->places);
-  free(index->visited);
   *index = (tl_rule_index){0};
 }
 
@@ -74,28 +75,33 @@ typedef struct visit {
   void *user;
 } visit;
 
-/* Hands the rule of a leaf on, unless it came already in this visit. Rules that the set lacks or
- * that do not take part have no place. */
+/* Returns the rule of a leaf; NULL if the set lacks it or it does not take part. */
+static tl_rule *rule_of(const tl_rule_index *index, const tl_automaton_leaf *leaf) {
+  uint32_t place = index->places ? index->places[leaf->rule] : 0;
+  if (place)
+    return index->set->rules.at[place - 1];
+  if (leaf->rule > tl_n_rule_images)
+    return NULL;
+  tl_rule *r = tl_lazy_rule(index->set, leaf->rule - 1);
+  return r && (index->all || !r->off) ? r : NULL;
+}
+
+/* Hands the rule of a leaf on, unless it came already in this visit. */
 static void visit_leaf(void *user, const tl_automaton_leaf *leaf) {
   visit *v = user;
-  uint32_t place = v->index->places[leaf->rule];
-  if (!place)
+  tl_rule *r = rule_of(v->index, leaf);
+  if (!r)
     return;
-  if (leaf->ways > 1) {
-    if (v->index->visited[leaf->rule] == v->index->n_visits)
-      return;
-    v->index->visited[leaf->rule] = v->index->n_visits;
-  }
-  v->fn(v->user, v->node, v->index->set->rules.at[place - 1]);
+  if (r->visit == v->index->set->n_visits)
+    return;
+  r->visit = v->index->set->n_visits;
+  v->fn(v->user, v->node, r);
 }
 
 void tl_rule_index_visit(tl_rule_index *index, const tl_module *m, tl_node_id n, tl_rule_visit fn,
                          void *user) {
   visit v = {index, n, fn, user};
-  if (++index->n_visits == 0) { /* the counter has wrapped around */
-    memset(index->visited, 0, index->n_leaves * sizeof *index->visited);
-    index->n_visits = 1;
-  }
+  index->set->n_visits++;
   if (tl_n_rule_images)
     tl_automaton_walk(&tl_image_automaton, index->kind, m, n, visit_leaf, &v);
   if (index->has_parsed)

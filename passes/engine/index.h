@@ -10,16 +10,15 @@
 
 /* The rules of one kind. Leaf numbers: 1 and following for compiled rules, then for parsed ones. */
 typedef struct tl_rule_index {
-  const tl_ruleset *set;
+  tl_ruleset *set;
   uint8_t kind;        /* tl_rule_kind */
   bool all;            /* also rules that are off */
   uint8_t depth;       /* depth of the deepest rule */
   bool has_parsed;     /* some of its rules are in `parsed` */
   tl_automaton parsed; /* of the set; compiled rules have a constant one */
-  uint32_t *places;    /* owned; by leaf number: place in the set + 1 of rules that take part */
-  uint32_t *visited;   /* owned; by leaf number: the last visit that came to the rule */
+  uint32_t *places;    /* owned; by leaf number: place in the set + 1 of rules that take part and
+                        * are not lazy; NULL: there are none */
   uint32_t n_leaves;
-  uint32_t n_visits;
 } tl_rule_index;
 
 /* Builds the index of the rules of a kind that are on, or with `all` of every rule. The set keeps

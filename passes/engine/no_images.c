@@ -16,4 +16,5 @@ const tl_image_ref tl_image_refs[] = {0};
 const uint8_t tl_image_lets[] = {0};
 const tl_rule_step tl_image_steps[] = {{0, 0}};
 const tl_automaton tl_image_automaton = {.states = NULL};
+const int32_t tl_image_priorities[] = {0};
 const tl_image_text_list tl_image_strings = {.n = 0};

@@ -56,7 +56,9 @@ typedef struct engine {
   tl_tallies tallies;
 } engine;
 
-static tl_status state_of(const engine *e) { return e->no_memory ? tl_no_memory(e->m) : TL_OK; }
+static tl_status state_of(const engine *e) {
+  return e->no_memory || e->r->set->lost ? tl_no_memory(e->m) : TL_OK;
+}
 
 /* ---- matching ------------------------------------------------------------------------------- */
 

@@ -151,6 +151,7 @@ typedef struct tl_rule {
   bool bare;                      /* its parts, which the pointers below lead to, are not made yet:
                                     * tl_rule_complete */
   uint32_t leaf;                  /* its number in the automata of index.h; 0: in none yet */
+  uint64_t visit;                 /* number of the last visit of an index that came to it */
   const struct tl_rule_image *image; /* its compiled form (image.h); NULL: it was parsed */
   const struct tl_rule_text *text;   /* its built-in text; NULL: from a file */
   bool general;                      /* of kind scope: on without being requested */
@@ -196,8 +197,13 @@ typedef struct tl_ruleset {
   struct tl_automaton_builder *automaton; /* owned; of the parsed rules that an index had; NULL: of
                                            * none */
   uint32_t n_leaves;                      /* rules in it */
-  bool bare; /* adds compiled rules without their parts, except definitions: most rules of a
-                      * run are never tried at a node */
+  bool lazy;        /* makes compiled rules when a node first reaches them (lazy.h): they are not in
+              * `rules`, and most are never made */
+  uint16_t *state;  /* arena, by index of the image, see lazy.h; NULL: no lazy rules */
+  tl_rule_vec made; /* owned; lazy rules that are made */
+  uint64_t n_visits; /* nodes that an index was asked for */
+  uint8_t *chip_has; /* arena, by op: answers of target.c; NULL: nobody has asked */
+  bool lost;         /* memory was out when a lazy rule was made */
 } tl_ruleset;
 
 #define TL_RULE_BIT(kind) (1u << (kind))
@@ -252,11 +258,18 @@ tl_status tl_rules_configure(tl_ruleset *s, const tl_options *options) TL_NODISC
 /* Returns the reason why a rule for these targets is useless here, a static string; NULL if it is
  * useful (target.c). */
 const char *tl_rule_misplaced(const tl_options *options, unsigned targets);
-/* Switches off graph rules that make ops which options->target lacks (target.c). */
-tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
+/* The parts of tl_rules_configure that concern one rule. Switches it off as switches and the
+ * numerics class require (switch.c). */
+void tl_rule_switch(const tl_ruleset *s, const tl_options *options, tl_rule *r);
+/* Switches a graph rule off that makes an op which options->target lacks (target.c). TL_NO_MEMORY
+ * or TL_INTERNAL, reported. */
+tl_status tl_rule_fit_target(tl_ruleset *s, const tl_options *options, tl_rule *r) TL_NODISCARD;
+/* Returns the priority that a switch file or the rule itself gives; TL_NO_PRIORITY: its place among
+ * the names decides. */
+int tl_rule_priority(const tl_ruleset *s, const tl_rule *r);
 /* Returns true if a rule of one of the kinds (set of TL_RULE_BIT) is on, or with `any` if one
  * exists. */
-bool tl_rules_have(const tl_ruleset *s, unsigned kinds, bool any);
+bool tl_rules_have(tl_ruleset *s, unsigned kinds, bool any);
 /* Finds a rule by name, the first of its spellings; NULL if there is none. O(rules). */
 tl_rule *tl_ruleset_find(const tl_ruleset *s, tl_symbol name);
 

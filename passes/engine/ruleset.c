@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "passes/engine/image.h"
+#include "passes/engine/lazy.h"
 
 /* Formulas are no rules; who wants them asks for them. */
 static bool is_wanted(const tl_ruleset *s, const tl_rule_text *text) {
@@ -34,6 +35,7 @@ void tl_ruleset_init(tl_ruleset *s, tl_module *m) {
 void tl_ruleset_release(tl_ruleset *s) {
   tl_automaton_end(s->automaton);
   tl_rule_vec_release(&s->rules);
+  tl_rule_vec_release(&s->made);
   tl_map_release(&s->names);
   tl_arena_release(&s->arena);
 }
@@ -100,7 +102,7 @@ static int by_index(const void *a, const void *b) {
 
 /* Lists the texts that the set may add: of its kinds, and for its target. */
 static tl_status list_waiting(tl_ruleset *s) {
-  s->waiting = tl_arena_calloc(&s->arena, tl_n_rule_texts, sizeof *s->waiting);
+  s->waiting = tl_arena_alloc(&s->arena, tl_n_rule_texts * sizeof *s->waiting);
   if (!s->waiting)
     return tl_no_memory(s->m);
   for (uint32_t i = 0; i < tl_n_rule_texts; i++)
@@ -133,12 +135,14 @@ static tl_status add_matching(tl_ruleset *s) {
   uint32_t left = 0;
   tl_status status = TL_OK;
   for (uint32_t i = 0; i < s->n_waiting; i++) {
-    const tl_rule_text *text = &tl_rule_texts[s->waiting[i]];
+    uint32_t which = s->waiting[i];
+    const tl_rule_text *text = &tl_rule_texts[which];
     if (status != TL_OK || !can_match(s, text)) {
-      s->waiting[left++] = s->waiting[i];
+      s->waiting[left++] = which;
       continue;
     }
-    status = tl_rules_add_text(s, text);
+    bool lazy = s->lazy && tl_rule_has_image(which);
+    status = lazy ? tl_lazy_add(s, which) : tl_rules_add_text(s, text);
     note_made(s, text);
   }
   s->n_waiting = left;
@@ -154,9 +158,9 @@ tl_status tl_rules_load_more(tl_ruleset *s) {
   if (!note_ops(s) && !first)
     return TL_OK;
   do {
-    before = s->rules.n;
+    before = s->n_waiting;
     TL_TRY(add_matching(s));
-  } while (s->rules.n > before);
+  } while (s->n_waiting < before);
   if (s->rules.n == had)
     return TL_OK;
   qsort(s->rules.at, s->rules.n, sizeof *s->rules.at, by_index);
@@ -167,7 +171,7 @@ tl_status tl_rules_load_more(tl_ruleset *s) {
 /* A rule of a file may override any built-in one, so nothing is left out then. */
 tl_status tl_rules_load_needed(tl_ruleset *s, const tl_options *options) {
   if (options->n_rule_files) {
-    s->bare = false; /* rules of files may override them */
+    s->lazy = false; /* rules of files may override them */
     return tl_rules_load(s, options);
   }
   s->options = options;
@@ -177,11 +181,11 @@ tl_status tl_rules_load_needed(tl_ruleset *s, const tl_options *options) {
   return tl_rules_load_more(s);
 }
 
-bool tl_rules_have(const tl_ruleset *s, unsigned kinds, bool any) {
+bool tl_rules_have(tl_ruleset *s, unsigned kinds, bool any) {
   for (uint32_t i = 0; i < s->rules.n; i++)
     if ((kinds & TL_RULE_BIT(s->rules.at[i]->kind)) && (any || !s->rules.at[i]->off))
       return true;
-  return false;
+  return tl_lazy_have(s, kinds, any);
 }
 
 /* Separate sets: expansions are many and needed for AIR only, definitions for the evaluator
@@ -220,7 +224,7 @@ tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, tl_ruleset 
     return s->ops ? tl_rules_load_more(s) : TL_OK;
   TL_TRY(start_set(p, m, which, &s));
   *out = s;
-  s->bare = !p->explain && !p->question;
+  s->lazy = !p->explain && !p->question;
   /* explanations cover rules whose ops the model lacks */
   return p->explain ? tl_rules_load(s, p->options) : tl_rules_load_needed(s, p->options);
 }

@@ -27,25 +27,26 @@ static bool is_asked_for(const tl_ruleset *s, const tl_rule *r, const tl_options
          tl_fusion_is_named(options->fusion, pass, TL_FUSION_SCOPE);
 }
 
-/* Switches rules off. Definitions have no switch; neither have expansions without a public name,
- * which the model needs to reach the NPU. */
-static void switch_off(const tl_ruleset *s, const tl_options *options) {
-  for (uint32_t i = 0; i < s->rules.n; i++) {
-    tl_rule *r = s->rules.at[i];
-    const char *why;
-    bool public = r->pass != r->name;
-    if (r->kind == TL_RULE_DEFINE || (r->kind == TL_RULE_EXPAND && !public))
-      continue;
-    if (!is_pass_on(s, r, options->fusion, &why) ||
-        (public && r->kind != TL_RULE_EXPAND &&
-         !tl_fusion_row_is_on(options->fusion, r->name_row, tl_sym(s->m, r->name),
-                              TL_FUSION_CLEANUP, &why)))
-      r->off = why;
-    else if (!is_asked_for(s, r, options))
-      r->off = "not named by --enable-scope-fusion-passes";
-    else if (r->numerics > options->numerics && r->kind != TL_RULE_EXPAND)
-      r->off = "its numerics class is looser than --numerics";
-  }
+void tl_rule_switch(const tl_ruleset *s, const tl_options *options, tl_rule *r) {
+  const char *why;
+  bool public = r->pass != r->name;
+  if (r->kind == TL_RULE_DEFINE || (r->kind == TL_RULE_EXPAND && !public))
+    return;
+  if (!is_pass_on(s, r, options->fusion, &why) ||
+      (public && r->kind != TL_RULE_EXPAND &&
+       !tl_fusion_row_is_on(options->fusion, r->name_row, tl_sym(s->m, r->name), TL_FUSION_CLEANUP,
+                            &why)))
+    r->off = why;
+  else if (!is_asked_for(s, r, options))
+    r->off = "not named by --enable-scope-fusion-passes";
+  else if (r->numerics > options->numerics && r->kind != TL_RULE_EXPAND)
+    r->off = "its numerics class is looser than --numerics";
+}
+
+int tl_rule_priority(const tl_ruleset *s, const tl_rule *r) {
+  bool given = r->written != NO_PRIORITY_GIVEN;
+  return tl_fusion_priority(s->options->fusion, tl_sym(s->m, r->pass), TL_FUSION_GRAPH,
+                            given ? r->written : TL_NO_PRIORITY);
 }
 
 /* Lists the graph rules in the order of definition. */
@@ -70,8 +71,10 @@ tl_status tl_rules_configure(tl_ruleset *s, const tl_options *options) {
   tl_rule **rules = tl_arena_calloc(&s->arena, s->rules.n, sizeof *rules);
   if (!order || !rules)
     return tl_fail_memory(s->m->diag, TL_NOWHERE);
-  switch_off(s, options);
-  TL_TRY(tl_rules_fit_target(s, options));
+  for (uint32_t i = 0; i < s->rules.n; i++) {
+    tl_rule_switch(s, options, s->rules.at[i]);
+    TL_TRY(tl_rule_fit_target(s, options, s->rules.at[i]));
+  }
   uint32_t n = list_rules(s, order, rules);
   tl_fusion_sort(options->fusion, TL_FUSION_GRAPH, order, n);
   for (uint32_t i = 0; i < n; i++)

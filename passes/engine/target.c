@@ -123,25 +123,22 @@ const char *tl_rule_misplaced(const tl_options *options, unsigned targets) {
   return both && reasons[options->target].both ? reasons[options->target].both : first;
 }
 
-tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) {
-  fitting f = {.s = s,
-               .options = options,
-               .answers = tl_arena_calloc(&s->arena, tl_n_op_rows, sizeof *f.answers)};
-  if (!f.answers)
+tl_status tl_rule_fit_target(tl_ruleset *s, const tl_options *options, tl_rule *r) {
+  if (!s->chip_has)
+    s->chip_has = tl_arena_calloc(&s->arena, tl_n_op_rows, sizeof *s->chip_has);
+  if (!s->chip_has)
     return tl_no_memory(s->m);
-  for (uint32_t i = 0; i < s->rules.n; i++) {
-    tl_rule *r = s->rules.at[i];
-    const char *why = r->off ? NULL : tl_rule_misplaced(options, r->targets);
-    if (r->kind == TL_RULE_EXPAND && why)
-      r->off = why;
-    if (!tl_rule_fuses(r) || r->off)
-      continue;
-    if (options->target == TL_TARGET_NONE)
-      r->off = "--target=none";
-    else if ((r->off = why))
-      r->unsupported = true;
-    else if (r->text) /* rules of users may make any op, so only built-in ones are checked */
-      TL_TRY(fit(&f, r));
-  }
+  fitting f = {.s = s, .options = options, .answers = s->chip_has};
+  const char *why = r->off ? NULL : tl_rule_misplaced(options, r->targets);
+  if (r->kind == TL_RULE_EXPAND && why)
+    r->off = why;
+  if (!tl_rule_fuses(r) || r->off)
+    return TL_OK;
+  if (options->target == TL_TARGET_NONE)
+    r->off = "--target=none";
+  else if ((r->off = why))
+    r->unsupported = true;
+  else if (r->text) /* rules of users may make any op, so only built-in ones are checked */
+    return fit(&f, r);
   return TL_OK;
 }

@@ -301,7 +301,7 @@ static void release(tl_capture *c) {
   free(c->room);
 }
 
-tl_status tl_capture_scopes(tl_pass *p, tl_module *m, const tl_ruleset *rules, tl_scopes *scopes) {
+tl_status tl_capture_scopes(tl_pass *p, tl_module *m, tl_ruleset *rules, tl_scopes *scopes) {
   tl_capture c = {.p = p, .m = m, .scopes = scopes};
   if (!tl_rules_have(rules, TL_RULE_BIT(TL_RULE_CAPTURE), p->explain))
     return TL_OK;

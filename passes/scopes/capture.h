@@ -11,7 +11,7 @@
  * first; scopes inside a captured one are not visited by that rule. Sends remarks and counts as the
  * rule engine does (rewrite.h). TL_NO_MEMORY, reported. The total work behind scattered scopes is
  * bounded. */
-tl_status tl_capture_scopes(tl_pass *p, tl_module *m, const tl_ruleset *rules,
+tl_status tl_capture_scopes(tl_pass *p, tl_module *m, tl_ruleset *rules,
                             tl_scopes *scopes) TL_NODISCARD;
 
 #endif

@@ -270,6 +270,7 @@ static tl_status apply_definitions(tl_pass *p, tl_module *body, bool *fits) {
   tl_ruleset set;
   tl_ruleset_init(&set, body);
   set.only_definitions = true;
+  set.lazy = true;
   set.kinds = TL_RULE_BIT(TL_RULE_DEFINE);
   tl_status status = tl_rules_load_needed(&set, p->options);
   if (status == TL_OK)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Built-in rules that are read only where they can match: what their rows say they need is what
  * their patterns hold, and what is left out cannot match. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "ir/graph.h"
@@ -8,6 +9,7 @@
 #include "ir/text/parse.h"
 #include "passes/engine/image.h"
 #include "passes/engine/index.h"
+#include "passes/engine/lazy.h"
 #include "tests/unit/unit.h"
 
 static tl_module *read_module(tl_diag *diag, const char *text) {
@@ -111,6 +113,47 @@ static void rules_follow_the_ops_of_the_module(void) {
   CU_ASSERT(has_rule(m, &set, "LayerNorm") && set.rules.n > before);
   CU_ASSERT(is_in_order(&set));
   tl_ruleset_release(&set);
+  tl_module_destroy(m);
+}
+
+static int by_precedence(const void *a, const void *b) {
+  const tl_rule *x = *(tl_rule *const *)a, *y = *(tl_rule *const *)b;
+  if (x->priority != y->priority)
+    return x->priority < y->priority ? -1 : 1;
+  return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Rules that are made one by one are switched as those that are loaded together, and have the same
+ * order. */
+static void lazy_rules_are_switched_and_ordered(void) {
+  tl_diag diag = {0};
+  tl_options options = tl_options_default();
+  tl_module *m = tl_module_create(&diag, "ops", 0);
+  tl_ruleset all, lazy;
+  const tl_rule *before = NULL;
+  uint32_t off = 0;
+  CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+  tl_ruleset_init(&all, m);
+  tl_ruleset_init(&lazy, m);
+  lazy.options = &options;
+  CU_ASSERT_EQUAL_FATAL(tl_rules_load(&all, &options), TL_OK);
+  qsort(all.rules.at, all.rules.n, sizeof *all.rules.at, by_precedence);
+  for (uint32_t i = 0; i < all.rules.n; i++) {
+    const tl_rule *a = all.rules.at[i];
+    if (!tl_rule_has_image(a->index) || !tl_rule_fuses(a))
+      continue;
+    CU_ASSERT_EQUAL_FATAL(tl_lazy_add(&lazy, a->index), TL_OK);
+    const tl_rule *b = tl_lazy_rule(&lazy, a->index);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(b);
+    CU_ASSERT(a->name == b->name && a->unsupported == b->unsupported);
+    CU_ASSERT((!a->off && !b->off) || (a->off && b->off && strcmp(a->off, b->off) == 0));
+    CU_ASSERT(!before || by_precedence(&before, &b) < 0);
+    off += a->off != NULL;
+    before = b;
+  }
+  CU_ASSERT(off > 0 || tl_n_rule_images == 0);
+  tl_ruleset_release(&all);
+  tl_ruleset_release(&lazy);
   tl_module_destroy(m);
 }
 
@@ -252,18 +295,17 @@ static void compiled_rules_are_what_is_written(void) {
   const unsigned as_text = TL_RULE_BIT(TL_RULE_SCOPE) | TL_RULE_FORMULA_BIT;
   CU_ASSERT_PTR_NOT_NULL_FATAL(m);
   tl_ruleset_init(&compiled, m);
-  compiled.bare = true;
   CU_ASSERT(tl_n_rule_images == 0 || tl_n_rule_images == tl_n_rule_texts);
   for (uint32_t i = 0; i < tl_n_rule_images; i++) {
-    bool done;
-    CU_ASSERT_EQUAL_FATAL(tl_rule_image_load(&compiled, i, &done), TL_OK);
-    CU_ASSERT(done || (tl_rule_texts[i].kind & as_text));
-    if (!done)
+    CU_ASSERT(tl_rule_has_image(i) || (tl_rule_texts[i].kind & as_text));
+    if (!tl_rule_has_image(i))
       continue;
+    tl_rule *a = tl_rule_image_head(&compiled, i);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(a);
     tl_ruleset_init(&parsed, m);
     CU_ASSERT_EQUAL_FATAL(tl_rules_parse_text(&parsed, &tl_rule_texts[i]), TL_OK);
-    tl_rule *a = compiled.rules.at[compiled.rules.n - 1], *b = parsed.rules.at[0];
-    CU_ASSERT_EQUAL(a->bare, a->kind != TL_RULE_DEFINE);
+    tl_rule *b = parsed.rules.at[0];
+    CU_ASSERT(a->bare);
     CU_ASSERT_FATAL(tl_rule_complete(&compiled, a));
     bool same = same_pattern(a, b) && same_rest(a, b) && same_values(a, b) && has_ways(m, b, i);
     if (!same)
@@ -278,6 +320,7 @@ static void compiled_rules_are_what_is_written(void) {
 static const unit_test tests[] = {
     {"rows say what patterns hold", rows_say_what_patterns_hold},
     {"rules follow the ops of the module", rules_follow_the_ops_of_the_module},
+    {"lazy rules are switched and ordered", lazy_rules_are_switched_and_ordered},
     {"what is left out cannot match", what_is_left_out_cannot_match},
     {"compiled rules are what is written", compiled_rules_are_what_is_written},
     {NULL, NULL}};
