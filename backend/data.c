@@ -16,9 +16,24 @@ static void compute(const tl_tensor *t, uint64_t at, size_t n, unsigned char *ro
   tl_tensor_read(t, at / size, n / size, room);
 }
 
+/* Writes what memory has in long runs, through w if it is not NULL; returns the bytes of these. */
+static uint64_t gather(tl_wire *w, tl_writer *out, const tl_tensor *t) {
+  tl_sv runs[TL_MOST_RUNS];
+  uint32_t k;
+  uint64_t at = 0, n;
+  while ((k = tl_tensor_runs(t, at, runs, TL_MOST_RUNS, &n)) != 0) {
+    if (w)
+      tl_wire_gather(w, runs, k);
+    else if (tl_writer_gather(out, runs, k) != TL_OK)
+      break;
+    at += n;
+  }
+  return at;
+}
+
 static tl_status put_expression(tl_writer *out, const tl_tensor *t) {
   size_t n;
-  for (uint64_t at = 0; t->kind == TL_SOURCE_EXPR && at < t->bytes; at += n) {
+  for (uint64_t at = gather(NULL, out, t); at < t->bytes; at += n) {
     n = block_at(t, at);
     unsigned char *room = tl_writer_room(out, n);
     if (!room)
@@ -34,7 +49,7 @@ tl_status tl_data_write(tl_writer *out, const tl_tensor *t) {
     return tl_writer_copy(out, t->u.view.file, t->u.view.offset, t->bytes);
   if (t->kind == TL_SOURCE_BYTES)
     return tl_writer_write(out, t->u.data, t->bytes);
-  return put_expression(out, t);
+  return t->kind == TL_SOURCE_EXPR ? put_expression(out, t) : TL_OK;
 }
 
 /* Appends the bytes of a computed tensor. The counting sweep needs its size only and computes
@@ -45,7 +60,7 @@ static void put_computed(tl_wire *w, const tl_tensor *t) {
     tl_wire_raw(w, NULL, t->bytes); /* only counted */
     return;
   }
-  for (uint64_t at = 0; at < t->bytes && !w->failed; at += n) {
+  for (uint64_t at = gather(w, NULL, t); at < t->bytes && !w->failed; at += n) {
     n = block_at(t, at);
     unsigned char *room = tl_wire_room(w, n);
     if (!room)

@@ -174,6 +174,12 @@ void tl_wire_raw(tl_wire *w, const void *p, uint64_t n) {
   }
 }
 
+void tl_wire_gather(tl_wire *w, const tl_sv *runs, uint32_t n) {
+  take_room(w);
+  if (!w->failed)
+    w->failed = tl_writer_gather(w->out, runs, n) != TL_OK;
+}
+
 unsigned char *tl_wire_room(tl_wire *w, size_t n) { return space(w, n); }
 
 void tl_wire_take(tl_wire *w, size_t n) { advance(w, n); }

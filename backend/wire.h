@@ -80,6 +80,8 @@ void tl_wire_raw(tl_wire *w, const void *p, uint64_t n);
  * tl_wire_take; NULL after a failure. It is aligned to nothing. */
 enum { TL_WIRE_ROOM = 16384 };
 unsigned char *tl_wire_room(tl_wire *w, size_t n);
+/* While writing: appends runs of bytes as tl_writer_gather does. */
+void tl_wire_gather(tl_wire *w, const tl_sv *runs, uint32_t n);
 /* Takes the first n bytes of the room as written. */
 void tl_wire_take(tl_wire *w, size_t n);
 

@@ -365,16 +365,16 @@ tl_extra *tl_module_extra(tl_module *m, uint32_t *slot);
 
 /* Records of ids, which must not be 0. */
 static inline tl_node *tl_node_get(const tl_module *m, tl_node_id n) {
-  return tl_slab_at(&m->nodes, n);
+  return TL_SLAB_AT(&m->nodes, tl_node, n);
 }
 static inline tl_value *tl_value_get(const tl_module *m, tl_value_id v) {
-  return tl_slab_at(&m->values, v);
+  return TL_SLAB_AT(&m->values, tl_value, v);
 }
 static inline tl_use *tl_use_get(const tl_module *m, tl_use_id u) {
-  return tl_slab_at(&m->uses, u);
+  return TL_SLAB_AT(&m->uses, tl_use, u);
 }
 static inline tl_control *tl_control_get(const tl_module *m, tl_control_id c) {
-  return tl_slab_at(&m->controls, c);
+  return TL_SLAB_AT(&m->controls, tl_control, c);
 }
 static inline tl_graph *tl_graph_get(const tl_module *m, tl_graph_id g) {
   TL_ASSERT(g != TL_NO_GRAPH && g <= m->graphs.n);
@@ -422,7 +422,9 @@ tl_graph_id tl_value_graph(const tl_module *m, tl_value_id v);
 /* Returns the data of a constant, NULL otherwise (an overridable input is not constant). */
 static inline const tl_tensor *tl_value_constant(const tl_module *m, tl_value_id v) {
   const tl_value *value = v ? tl_value_get(m, v) : NULL;
-  return value && value->kind == TL_VALUE_CONSTANT ? tl_slab_at(&m->tensors, value->tensor) : NULL;
+  return value && value->kind == TL_VALUE_CONSTANT
+             ? TL_SLAB_AT(&m->tensors, tl_tensor, value->tensor)
+             : NULL;
 }
 /* Returns true when v is an output of its graph, or of a body inside it. */
 bool tl_value_is_output(const tl_module *m, tl_value_id v);

@@ -50,7 +50,7 @@ tl_tensor_id tl_tensor_f32s(tl_module *m, const float *v, uint32_t n, int rank) 
 }
 
 const tl_tensor *tl_tensor_get(const tl_module *m, tl_tensor_id id) {
-  return tl_slab_at(&m->tensors, id);
+  return TL_SLAB_AT(&m->tensors, tl_tensor, id);
 }
 
 /* Strings are symbols and expressions are computed: both have no bytes to point to. */

@@ -56,6 +56,12 @@ tl_tensor_id tl_tensor_express(tl_module *m, tl_type_id type, const tl_tensor_ex
  * aligned for them. */
 void tl_tensor_read(const tl_tensor *t, uint64_t first, uint64_t n, void *out);
 
+/* Lists memory that has the bytes of a tensor from `offset` on, in at most `most` runs, and returns
+ * their number; *n: the bytes of all of them. 0 at the end, and for a tensor that has to be
+ * computed or whose runs are short: copying them costs less then. */
+uint32_t tl_tensor_runs(const tl_tensor *t, uint64_t offset, tl_sv *runs, uint32_t most,
+                        uint64_t *n);
+
 /* Room for one block of a computed tensor. */
 enum { TL_TENSOR_BLOCK = 16384 };
 typedef union tl_tensor_room {

@@ -7,7 +7,7 @@
 #include "ir/host.h"
 #include "ir/tensor_expr.h"
 
-enum { CHUNK = 512, LONG_RUN = 64 };
+enum { CHUNK = 512, LONG_RUN = 64, LEAST_RUN = 1024 };
 
 /* CHUNK elements of any dtype. */
 typedef union chunk {
@@ -440,6 +440,36 @@ static void read_concat(const tl_tensor *t, uint64_t first, uint64_t n, unsigned
     at -= at >= part ? part : 0; /* after the last run it does not matter */
     row += i + 1 == e->n_sources;
   }
+}
+
+/* Returns true if all sources lie in memory, and the piece of a row that each has is long. */
+static bool has_long_runs(const tl_tensor *t) {
+  const tl_tensor_expr *e = t->u.expr;
+  for (uint32_t i = 0; i < e->n_sources; i++)
+    if (!tl_tensor_data(e->sources[i]) || e->sources[i]->bytes / e->outer < LEAST_RUN)
+      return false;
+  return true;
+}
+
+uint32_t tl_tensor_runs(const tl_tensor *t, uint64_t offset, tl_sv *runs, uint32_t most,
+                        uint64_t *n) {
+  const tl_tensor_expr *e = t->kind == TL_SOURCE_EXPR ? t->u.expr : NULL;
+  uint32_t found = 0;
+  *n = 0;
+  if (offset >= t->bytes || !e || e->kind != TL_TENSOR_EXPR_CONCAT || !has_long_runs(t))
+    return 0;
+  uint64_t length = t->bytes / e->outer, row = offset / length, at = offset % length;
+  for (uint32_t i = 0; found < most && row < e->outer; i = i + 1 < e->n_sources ? i + 1 : 0) {
+    uint64_t part = e->sources[i]->bytes / e->outer;
+    if (at < part) {
+      const char *p = tl_tensor_data(e->sources[i]);
+      runs[found++] = (tl_sv){p + row * part + at, (size_t)(part - at)};
+      *n += part - at;
+    }
+    at -= at < part ? at : part;
+    row += i + 1 == e->n_sources;
+  }
+  return found;
 }
 
 /* ---- any tensor ------------------------------------------------------------------------------ */

@@ -70,6 +70,10 @@ tl_status tl_writer_open(tl_diag *d, const char *path, const volatile int *cance
                          tl_writer **out) TL_NODISCARD;
 /* Appends n bytes. The first error is reported; every later call returns it. */
 tl_status tl_writer_write(tl_writer *w, const void *p, size_t n);
+/* Appends n runs of bytes, at most TL_MOST_RUNS, one behind the other: the kernel takes them where
+ * they are. It pays for runs of a kilobyte and more. */
+enum { TL_MOST_RUNS = 256 };
+tl_status tl_writer_gather(tl_writer *w, const tl_sv *runs, uint32_t n);
 /* Appends `length` bytes of a file view, in the kernel where that is possible. */
 tl_status tl_writer_copy(tl_writer *w, const tl_file *f, uint64_t offset, uint64_t length);
 /* Appends the first `length` bytes of an open file, in the kernel where that is possible. *copied:

@@ -45,11 +45,21 @@ uint32_t tl_slab_alloc(tl_slab *s, uint32_t n);
  * Returns 0 when memory is out. */
 int tl_slab_copy(tl_slab *to, const tl_slab *from);
 
+/* Returns the chunk of an id below s->next. */
+static inline uint32_t tl_slab_chunk(const tl_slab *s, uint32_t id) {
+  TL_ASSERT(id < s->next && id >> TL_SLAB_SHIFT < s->n_chunks);
+  (void)s;
+  return id >> TL_SLAB_SHIFT;
+}
+
 /* Returns the record of an id below s->next. */
 static inline void *tl_slab_at(const tl_slab *s, uint32_t id) {
-  TL_ASSERT(id < s->next && id >> TL_SLAB_SHIFT < s->n_chunks);
-  return s->chunks[id >> TL_SLAB_SHIFT] + (size_t)(id & (TL_SLAB_CHUNK - 1)) * s->record;
+  return s->chunks[tl_slab_chunk(s, id)] + (size_t)(id & (TL_SLAB_CHUNK - 1)) * s->record;
 }
+
+/* As tl_slab_at, of a pool of records of this type: their size is known to the compiler then. */
+#define TL_SLAB_AT(s, type, id)                                                                    \
+  ((type *)(void *)(s)->chunks[tl_slab_chunk((s), (id))] + ((id) & (TL_SLAB_CHUNK - 1)))
 
 /* Returns the bytes allocated for records. */
 size_t tl_slab_bytes(const tl_slab *s);

@@ -11,8 +11,10 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include "support/assert.h"
 #include "support/file.h"
 
 /* ROOM: what a caller of tl_writer_room may ask for; larger writes bypass the buffer. COPY_STEP:
@@ -241,6 +243,27 @@ tl_status tl_writer_write(tl_writer *w, const void *p, size_t n) {
     memcpy(w->buffer + w->used, p, n);
   w->used += n;
   return TL_OK;
+}
+
+/* Writes what it can of the runs with one call: the kernel takes the bytes where they are. What is
+ * left is written as usual, which also says why a run could not be read. */
+tl_status tl_writer_gather(tl_writer *w, const tl_sv *runs, uint32_t n) {
+  struct iovec all[TL_MOST_RUNS];
+  TL_TRY(flush(w));
+  TL_ASSERT(n <= TL_MOST_RUNS);
+  for (uint32_t i = 0; i < n; i++)
+    all[i] = (struct iovec){(void *)(uintptr_t)runs[i].p, runs[i].n};
+  ssize_t put = is_cancelled(w) ? 0 : writev(w->fd, all, (int)n);
+  size_t done = put > 0 ? (size_t)put : 0;
+  w->ends_in_hole = w->ends_in_hole && !done;
+  w->flushed += done;
+  for (uint32_t i = 0; i < n; i++) {
+    size_t skip = done < runs[i].n ? done : runs[i].n;
+    done -= skip;
+    if (skip < runs[i].n)
+      TL_TRY(tl_writer_write(w, runs[i].p + skip, runs[i].n - skip));
+  }
+  return w->status;
 }
 
 /* Returns true when the failure only means that the kernel cannot copy between these two files. */

@@ -27,6 +27,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 void *__libc_malloc(size_t n);
@@ -226,6 +227,7 @@ static int fails(const char *name, int changes) {
   }
 
 WRAP(ssize_t, write, 0, (int fd, const void *p, size_t n), (fd, p, n))
+WRAP(ssize_t, writev, 0, (int fd, const struct iovec *v, int n), (fd, v, n))
 WRAP(ssize_t, read, 0, (int fd, void *p, size_t n), (fd, p, n))
 WRAP(int, fsync, 0, (int fd), (fd))
 WRAP(int, fchmod, 0, (int fd, mode_t mode), (fd, mode))

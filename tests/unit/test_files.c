@@ -139,7 +139,6 @@ static void copies_keep_every_byte(void) {
   remove_folder(folder);
 }
 
-/* More files than a process may have descriptors here; all of them can still be copied. */
 /* Pieces around the sizes of the writer's buffer, small ones between them: what is large must not
  * overtake what is waiting. */
 static void writes_keep_their_order(void) {
@@ -168,6 +167,29 @@ static void writes_keep_their_order(void) {
   remove_folder(folder);
 }
 
+/* Runs that are gathered come behind what waits in the buffer, and what is written later behind
+ * them. */
+static void gathered_runs_keep_their_order(void) {
+  const tl_sv runs[] = {TL_SV("bc"), TL_SV(""), TL_SV("d"), TL_SV("efg")};
+  char *folder = make_folder();
+  char path[80];
+  tl_diag d = {0};
+  tl_writer *w;
+  in_folder(path, folder, "gathered");
+  CU_ASSERT_EQUAL_FATAL(tl_writer_open(&d, path, NULL, &w), TL_OK);
+  CU_ASSERT_EQUAL(tl_writer_write(w, "a", 1), TL_OK);
+  CU_ASSERT_EQUAL(tl_writer_gather(w, runs, 4), TL_OK);
+  CU_ASSERT_EQUAL(tl_writer_position(w), 7);
+  CU_ASSERT_EQUAL(tl_writer_write(w, "h", 1), TL_OK);
+  CU_ASSERT_EQUAL_FATAL(tl_writer_commit(w), TL_OK);
+  tl_file *f;
+  CU_ASSERT_EQUAL_FATAL(tl_file_open(&d, path, TL_FILE_READ, &f), TL_OK);
+  CU_ASSERT(f->size == 8 && memcmp(f->data, "abcdefgh", 8) == 0);
+  tl_file_close(f);
+  remove_folder(folder);
+}
+
+/* More files than a process may have descriptors here; all of them can still be copied. */
 static void many_files_need_few_descriptors(void) {
   enum { FILES = 150, BYTES = 70000 };
   char *folder = make_folder();
@@ -339,6 +361,7 @@ static const unit_test tests[] = {
     {"reading equals mapping", reading_equals_mapping},
     {"copies keep every byte", copies_keep_every_byte},
     {"writes keep their order", writes_keep_their_order},
+    {"gathered runs keep their order", gathered_runs_keep_their_order},
     {"many files need few descriptors", many_files_need_few_descriptors},
     {"failed output leaves the old file", failed_output_leaves_the_old_file},
     {"changes can be undone", changes_can_be_undone},

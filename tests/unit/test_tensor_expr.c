@@ -130,6 +130,50 @@ static void test_pieces(void) {
   eval_run_close(&r);
 }
 
+/* The runs of memory that a tensor is made of are its bytes, from any byte on; a tensor whose runs
+ * are short, or that is computed, has none. */
+static void test_runs(void) {
+  enum { ROWS = 6, FIRST = 500, SECOND = 400, ALL = FIRST + SECOND };
+  static float numbers[ROWS * FIRST], all[ROWS * ALL];
+  eval_run r;
+  for (int i = 0; i < ROWS * FIRST; i++)
+    numbers[i] = (float)i;
+  eval_run_open(&r, "graph @g() -> (%z) { const %z: f32[] = 1.0 }", false, NULL, NULL);
+  tl_module *m = r.m;
+  const int64_t widths[] = {FIRST, SECOND, ALL};
+  tl_type_id types[3];
+  for (int i = 0; i < 3; i++)
+    types[i] = tl_type_tensor(m, TL_DTYPE_F32, 2, (int64_t[]){ROWS, widths[i]});
+  const tl_tensor *pair[2];
+  for (int i = 0; i < 2; i++)
+    pair[i] = tl_tensor_get(
+        m, tl_tensor_from_bytes(m, types[i], numbers, (size_t)(ROWS * widths[i]) * 4));
+  tl_tensor_expr concat = {
+      .kind = TL_TENSOR_EXPR_CONCAT, .outer = ROWS, .n_sources = 2, .sources = pair};
+  const tl_tensor *t = tl_tensor_get(m, tl_tensor_express(m, types[2], &concat));
+  tl_tensor_read(t, 0, ROWS * ALL, all);
+  for (uint64_t start = 0; start <= t->bytes; start += 499) {
+    tl_sv runs[5];
+    uint64_t at = start, n;
+    for (uint32_t k; (k = tl_tensor_runs(t, at, runs, 5, &n)) != 0;)
+      for (uint32_t i = 0; i < k; at += runs[i++].n) {
+        CU_ASSERT_FATAL(runs[i].n <= t->bytes - at);
+        CU_ASSERT_EQUAL(memcmp(runs[i].p, (char *)all + at, runs[i].n), 0);
+      }
+    CU_ASSERT_EQUAL(at, t->bytes);
+  }
+  tl_sv run;
+  uint64_t n;
+  concat.outer = ROWS * 4;
+  const tl_tensor *narrow = tl_tensor_get(m, tl_tensor_express(m, types[2], &concat));
+  CU_ASSERT_EQUAL(tl_tensor_runs(narrow, 0, &run, 1, &n), 0);
+  tl_tensor_expr sum = {
+      .kind = TL_TENSOR_EXPR_ADD, .n_sources = 2, .sources = (const tl_tensor *[]){t, t}};
+  CU_ASSERT_EQUAL(
+      tl_tensor_runs(tl_tensor_get(m, tl_tensor_express(m, types[2], &sum)), 0, &run, 1, &n), 0);
+  eval_run_close(&r);
+}
+
 /* Weights of 40 channels with 75 numbers each, scaled and shifted by one number for each channel:
  * pieces begin and end within the numbers of a channel. */
 static void test_repeated(void) {
@@ -306,6 +350,7 @@ static void test_views_move_in(void) {
 static const unit_test tests[] = {{"values of each kind", test_values},
                                   {"expressions in expressions", test_nested},
                                   {"pieces of a tensor", test_pieces},
+                                  {"runs of memory", test_runs},
                                   {"one number for each channel", test_repeated},
                                   {"what is refused", test_refused},
                                   {"equality and elements", test_equal},
