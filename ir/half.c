@@ -4,6 +4,7 @@
 #include "ir/half.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "ir/host.h"
@@ -180,9 +181,38 @@ __attribute__((target("avx,f16c"))) static void f16c_to_f32(const void *src, voi
   portable_to_f32(s + i * 2, d + i * 4, n - i);
 }
 
+/* Returns true if all numbers of the vector are zero or normal in the narrower type. */
+__attribute__((target("avx2"))) static inline bool avx2_usual(__m256 v, const tl_float_bounds *b) {
+  __m256i m = _mm256_and_si256(_mm256_castps_si256(v), _mm256_set1_epi32(0x7fffffff));
+  __m256i small = _mm256_sub_epi32(m, _mm256_set1_epi32(1)); /* that of zero is negative */
+  __m256i bad = _mm256_or_si256(
+      _mm256_cmpgt_epi32(m, _mm256_set1_epi32((int)b->over - 1)),
+      _mm256_andnot_si256(small, _mm256_sub_epi32(small, _mm256_set1_epi32((int)b->normal - 1))));
+  return _mm256_movemask_ps(_mm256_castsi256_ps(bad)) == 0;
+}
+
+/* Most vectors of weights hold nothing to count. */
 __attribute__((target("avx2"))) static void
 avx2_count(const void *src, size_t n, const tl_float_bounds *b, tl_float_counts *out) {
-  count_run(src, n, b, out);
+  const float *p = src;
+  while (n) {
+    __m256 least = _mm256_set1_ps(out->least), greatest = _mm256_set1_ps(out->greatest);
+    for (; n >= LANES && avx2_usual(_mm256_loadu_ps(p), b); n -= LANES, p += LANES) {
+      least = _mm256_min_ps(_mm256_loadu_ps(p), least);
+      greatest = _mm256_max_ps(_mm256_loadu_ps(p), greatest);
+    }
+    float low[LANES], high[LANES];
+    _mm256_storeu_ps(low, least);
+    _mm256_storeu_ps(high, greatest);
+    for (int i = 0; i < LANES; i++) {
+      out->least = low[i] < out->least ? low[i] : out->least;
+      out->greatest = high[i] > out->greatest ? high[i] : out->greatest;
+    }
+    size_t now = n < LANES ? n : LANES;
+    count_run(p, now, b, out);
+    p += now;
+    n -= now;
+  }
 }
 
 __attribute__((target("avx512f"))) static void avx512_from_f32(const void *src, void *dst,

@@ -111,13 +111,26 @@ static float greatest_of(unsigned dtype) {
   return dtype == TL_DTYPE_F16 ? 65504.0f : dtype == TL_DTYPE_BF16 ? 0x1.fep127f : FLT_MAX;
 }
 
+/* Makes the greatest finite number of each infinity: what clamping before the conversion makes of
+ * it and of all that rounds to it. out needs no alignment. */
+static void clamp_f16(unsigned char *out, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    uint16_t h;
+    memcpy(&h, out + i * sizeof h, sizeof h);
+    h = (uint16_t)(h - ((h & 0x7fff) == 0x7c00));
+    memcpy(out + i * sizeof h, &h, sizeof h);
+  }
+}
+
 static void read_float_cast(const tl_tensor *t, uint64_t first, uint64_t n, unsigned char *out) {
   const tl_tensor_expr *e = t->u.expr;
   const tl_tensor *s = e->sources[0];
   const unsigned char *p = tl_tensor_data(s);
   float wide[CHUNK];
-  if (p && e->kind == TL_TENSOR_EXPR_CAST && s->dtype == TL_DTYPE_F32 && t->dtype == TL_DTYPE_F16) {
+  if (p && s->dtype == TL_DTYPE_F32 && t->dtype == TL_DTYPE_F16) {
     tl_half_unit_fastest()->from_f32(p + first * 4, out, (size_t)n);
+    if (e->kind == TL_TENSOR_EXPR_CLAMP)
+      clamp_f16(out, (size_t)n);
     return;
   }
   for (size_t k; n; n -= k, first += k, out += k * size_of(t)) {

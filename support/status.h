@@ -28,6 +28,8 @@ typedef enum tl_status {
 #undef TL_STATUS_NAME
 } tl_status;
 
+/* For a rare case, which would cost the common one registers. */
+#define TL_NOINLINE __attribute__((noinline))
 #define TL_NODISCARD __attribute__((warn_unused_result))
 #define TL_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 

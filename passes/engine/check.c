@@ -292,6 +292,26 @@ static tl_fusion_kind pass_kind(const tl_rule *r) {
                             : TL_FUSION_CLEANUP;
 }
 
+static bool share_op(const tl_pattern_node *a, const tl_pattern_node *b) {
+  for (uint8_t i = 0; i < a->n_ops; i++)
+    for (uint8_t k = 0; k < b->n_ops; k++)
+      if (a->ops[i] == b->ops[k])
+        return true;
+  return false;
+}
+
+/* Notes what spares the matcher work at most nodes. */
+static void note_choices(const tl_rule *r, uint8_t at) {
+  tl_pattern_node *n = &r->match[at];
+  for (uint8_t i = 0; i < n->n_operands; i++) {
+    const tl_pattern_operand *o = &n->operands[i];
+    uint8_t above = o->kind == TL_PATTERN_VALUE ? r->values[o->value].node : TL_RULE_NODES;
+    n->chooses = n->chooses || (above != TL_RULE_NODES && r->match[above].maybe);
+  }
+  for (uint8_t i = 0; i < r->n_match; i++)
+    n->twin = n->twin || (i != at && share_op(n, &r->match[i]));
+}
+
 tl_status tl_rule_finish(tl_ruleset *s, tl_rule *r) {
   r->pass_row = tl_fusion_name_find(tl_sym(s->m, r->pass));
   r->name_row = tl_fusion_name_find(tl_sym(s->m, r->name));
@@ -309,6 +329,8 @@ tl_status tl_rule_finish(tl_ruleset *s, tl_rule *r) {
   TL_TRY(check_outputs(s, r));
   TL_TRY(check_build_order(s, r));
   TL_TRY(check_unused(s, r));
+  for (uint8_t i = 0; i < r->n_match; i++)
+    note_choices(r, i);
   r->order = tl_rule_order(&s->arena, r);
   return order_steps(s, r);
 }

@@ -155,7 +155,8 @@ static void write_operand(compiler *c, const tl_pattern_operand *o) {
 
 static void write_node(compiler *c, const tl_pattern_node *n) {
   unsigned flags = (n->open ? TL_IMAGE_OPEN : 0) | (n->shared ? TL_IMAGE_SHARED : 0) |
-                   (n->maybe ? TL_IMAGE_MAYBE : 0) | (n->forward ? TL_IMAGE_FORWARD : 0);
+                   (n->maybe ? TL_IMAGE_MAYBE : 0) | (n->forward ? TL_IMAGE_FORWARD : 0) |
+                   (n->chooses ? TL_IMAGE_CHOOSES : 0) | (n->twin ? TL_IMAGE_TWIN : 0);
   c->open = c->open || n->line > UINT16_MAX || n->column > UINT16_MAX;
   for (uint8_t i = 0; i == 0 || i < n->n_ops; i++) {
     c->open = c->open || n->ops[i] >= tl_n_op_rows;

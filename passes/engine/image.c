@@ -117,6 +117,8 @@ static void make_node(making *k, const tl_image_node *from, tl_pattern_node *n) 
                          .shared = from->flags & TL_IMAGE_SHARED,
                          .maybe = from->flags & TL_IMAGE_MAYBE,
                          .forward = from->flags & TL_IMAGE_FORWARD,
+                         .chooses = from->flags & TL_IMAGE_CHOOSES,
+                         .twin = from->flags & TL_IMAGE_TWIN,
                          .line = from->line,
                          .column = from->column};
   memcpy(n->results, from->results, sizeof n->results);

@@ -53,7 +53,14 @@ typedef struct tl_image_attr {
   bool captures;
 } tl_image_attr;
 
-enum { TL_IMAGE_OPEN = 1, TL_IMAGE_SHARED = 2, TL_IMAGE_MAYBE = 4, TL_IMAGE_FORWARD = 8 };
+enum {
+  TL_IMAGE_OPEN = 1,
+  TL_IMAGE_SHARED = 2,
+  TL_IMAGE_MAYBE = 4,
+  TL_IMAGE_FORWARD = 8,
+  TL_IMAGE_CHOOSES = 16,
+  TL_IMAGE_TWIN = 32
+};
 
 typedef struct tl_image_node {
   uint16_t line;

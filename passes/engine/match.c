@@ -26,14 +26,15 @@ typedef struct saved {
   tl_node_id nodes[TL_RULE_NODES];
 } saved;
 
-/* Values, names and lists need no copy: a cleared bit makes them unbound again. */
-static saved save(const tl_match *match) {
-  saved s = {.bound = match->bound,
-             .named = match->named,
-             .skipped = match->skipped,
-             .excuse = match->excuse};
-  memcpy(s.nodes, match->nodes, match->rule->n_match * sizeof *s.nodes);
-  return s;
+/* Values, names and lists need no copy: a cleared bit makes them unbound again. Of the nodes only
+ * those of the pattern are copied. */
+static void save(const tl_match *match, saved *s) {
+  s->bound = match->bound;
+  s->named = match->named;
+  s->skipped = match->skipped;
+  s->excuse = match->excuse;
+  for (uint8_t i = 0; i < match->rule->n_match; i++)
+    s->nodes[i] = match->nodes[i];
 }
 
 static void restore(tl_match *match, const saved *s) {
@@ -108,7 +109,7 @@ static bool may_stretch(const tl_match *match, tl_value_id constant, tl_node_id 
 /* ---- operands ------------------------------------------------------------------------------- */
 
 /* Notes that the match crosses into another graph. */
-static void note_partition(tl_match *match, tl_node_id p) {
+static TL_NOINLINE void note_partition(tl_match *match, tl_node_id p) {
   if (!match->miss)
     return;
   uint32_t bound = 0;
@@ -143,9 +144,10 @@ static bool bind_made(tl_match *match, uint8_t v, uint8_t k, tl_value_id value) 
     return false;
   if (match->nodes[k] && match->nodes[k] != p)
     return false;
-  for (uint8_t i = 0; !match->nodes[k] && i < match->rule->n_match; i++)
-    if (match->nodes[i] == p) /* two pattern nodes never match one node */
-      return false;
+  if ((match->rule->match[k].twin || match->miss) && !match->nodes[k])
+    for (uint8_t i = 0; i < match->rule->n_match; i++)
+      if (match->nodes[i] == p) /* two pattern nodes never match one node */
+        return false;
   match->nodes[k] = p;
   return bind_value(match, v, value);
 }
@@ -173,7 +175,7 @@ static bool bind_inner(tl_match *match, uint8_t v, tl_value_id value, unsigned s
 
 /* Binds a number of the pattern. A constant with another number may be the one excused difference;
  * anything else is another pattern. */
-static bool bind_number(tl_match *match, const tl_pattern_operand *o, tl_node_id n,
+static TL_NOINLINE bool bind_number(tl_match *match, const tl_pattern_operand *o, tl_node_id n,
                         tl_value_id value) {
   return is_number(match, value, o->number, o->tolerant) ||
          (tl_value_constant(match->m, value) &&
@@ -260,8 +262,12 @@ static bool bind_operands(tl_match *match, const tl_pattern_node *p, tl_node_id 
       continue;
     }
     uint32_t at = swap && slot < 2 ? 1 - slot : slot;
-    unsigned ways = count_optional(match, o) + 1, skips = choice % ways;
-    choice /= ways;
+    unsigned skips = 0;
+    if (p->chooses) {
+      unsigned ways = count_optional(match, o) + 1;
+      skips = choice % ways;
+      choice /= ways;
+    }
     if (!bind_operand(match, o, n, tl_operand(match->m, n, at), skips))
       return false;
     if (o->kind == TL_PATTERN_NUMBER && may_stretch(match, tl_operand(match->m, n, at), n))
@@ -395,7 +401,7 @@ static bool match_head(tl_match *match, const tl_pattern_node *p, tl_node_id n, 
 /* Returns the number of combinations of absent optional nodes. */
 static unsigned count_choices(const tl_match *match, const tl_pattern_node *p) {
   unsigned n = 1;
-  for (uint8_t i = 0; i < p->n_operands; i++)
+  for (uint8_t i = 0; p->chooses && i < p->n_operands; i++)
     n *= count_optional(match, &p->operands[i]) + 1;
   return n;
 }
@@ -443,7 +449,8 @@ static bool match_node(tl_match *match, uint32_t step, uint8_t k, tl_node_id n) 
     note_operands(match, p, n, step);
     return false;
   }
-  saved before = save(match);
+  saved before;
+  save(match, &before);
   bool fitted = false;
   for (unsigned swap = 0; swap <= (unsigned)commutes; swap++)
     for (unsigned choice = 0; choice < choices; choice++) {
@@ -462,7 +469,8 @@ static bool match_node(tl_match *match, uint32_t step, uint8_t k, tl_node_id n) 
 /* Tries all users of a bound value that have an op of the pattern node. */
 static bool seek_user(tl_match *match, uint32_t step, const tl_rule_step *s) {
   const tl_pattern_node *p = &match->rule->match[s->node];
-  saved before = save(match);
+  saved before;
+  save(match, &before);
   tl_value_id v = match->values[s->seek];
   if (!v)
     return false;

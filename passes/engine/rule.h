@@ -97,6 +97,8 @@ typedef struct tl_pattern_node {
   bool shared;  /* pattern: results may have users outside; the node then stays */
   bool maybe;   /* pattern: the node may be absent; its result is then its first operand */
   bool forward; /* replacement: no node; the result is an existing value (operand 0) */
+  bool chooses; /* pattern: an optional node may lie above one of its operands */
+  bool twin;    /* pattern: another node of the pattern may have the same op */
   uint32_t line;
   uint32_t column;
 } tl_pattern_node;
