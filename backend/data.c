@@ -3,38 +3,36 @@
 #include "backend/data.h"
 
 #include "ir/tensor_expr.h"
+#include "support/fill.h"
 
-/* Returns the bytes of a computed tensor that are made at a time, from `at` on. */
-static size_t block_at(const tl_tensor *t, uint64_t at) {
-  uint64_t left = t->bytes - at;
-  return left < TL_TENSOR_BLOCK ? (size_t)left : TL_TENSOR_BLOCK;
-}
-
-/* Computes the block at `at` straight into the writer's buffer. */
-static void compute(const tl_tensor *t, uint64_t at, size_t n, unsigned char *room) {
+/* Computes bytes [at, at + n). */
+static void compute(const void *user, uint64_t at, size_t n, void *out) {
+  const tl_tensor *t = user;
   size_t size = tl_dtype_get((tl_dtype)t->dtype)->bits / 8u;
-  tl_tensor_read(t, at / size, n / size, room);
+  tl_tensor_read(t, at / size, n / size, out);
 }
 
-/* Writes what memory has in long runs, through w if it is not NULL; returns the bytes of these. */
-static uint64_t gather(tl_wire *w, tl_writer *out, const tl_tensor *t) {
+/* Writes what memory has in long runs; returns the bytes of these. */
+static uint64_t gather(tl_writer *out, const tl_tensor *t) {
   tl_sv runs[TL_MOST_RUNS];
   uint32_t k;
   uint64_t at = 0, n;
   while ((k = tl_tensor_runs(t, at, runs, TL_MOST_RUNS, &n)) != 0) {
-    if (w)
-      tl_wire_gather(w, runs, k);
-    else if (tl_writer_gather(out, runs, k) != TL_OK)
+    if (tl_writer_gather(out, runs, k) != TL_OK)
       break;
     at += n;
   }
   return at;
 }
 
+/* Little is computed straight into the writer's buffer, much by several threads. */
 static tl_status put_expression(tl_writer *out, const tl_tensor *t) {
+  uint64_t at = gather(out, t);
   size_t n;
-  for (uint64_t at = gather(NULL, out, t); at < t->bytes; at += n) {
-    n = block_at(t, at);
+  if (at == 0 && t->bytes >= TL_FILL_LEAST)
+    return tl_writer_fill(out, t->bytes, compute, t);
+  for (; at < t->bytes; at += n) {
+    n = t->bytes - at < TL_TENSOR_BLOCK ? (size_t)(t->bytes - at) : TL_TENSOR_BLOCK;
     unsigned char *room = tl_writer_room(out, n);
     if (!room)
       return tl_writer_write(out, NULL, 0); /* its error */
@@ -55,19 +53,12 @@ tl_status tl_data_write(tl_writer *out, const tl_tensor *t) {
 /* Appends the bytes of a computed tensor. The counting sweep needs its size only and computes
  * nothing. */
 static void put_computed(tl_wire *w, const tl_tensor *t) {
-  size_t n;
   if (!w->out) {
     tl_wire_raw(w, NULL, t->bytes); /* only counted */
     return;
   }
-  for (uint64_t at = gather(w, NULL, t); at < t->bytes && !w->failed; at += n) {
-    n = block_at(t, at);
-    unsigned char *room = tl_wire_room(w, n);
-    if (!room)
-      return;
-    compute(t, at, n, room);
-    tl_wire_take(w, n);
-  }
+  tl_writer *out = tl_wire_direct(w);
+  w->failed = !out || put_expression(out, t) != TL_OK;
 }
 
 void tl_wire_tensor(tl_wire *w, uint32_t field, const tl_tensor *t) {

@@ -9,7 +9,7 @@ enum {
   WIRE_VARINT = 0,
   WIRE_BYTES = 2,
   WIRE_FIXED32 = 5,
-  CHUNK = TL_WIRE_ROOM,
+  CHUNK = 16384,
   MAX_FIELD_HEAD = 20
 };
 
@@ -174,15 +174,10 @@ void tl_wire_raw(tl_wire *w, const void *p, uint64_t n) {
   }
 }
 
-void tl_wire_gather(tl_wire *w, const tl_sv *runs, uint32_t n) {
+tl_writer *tl_wire_direct(tl_wire *w) {
   take_room(w);
-  if (!w->failed)
-    w->failed = tl_writer_gather(w->out, runs, n) != TL_OK;
+  return w->failed ? NULL : w->out;
 }
-
-unsigned char *tl_wire_room(tl_wire *w, size_t n) { return space(w, n); }
-
-void tl_wire_take(tl_wire *w, size_t n) { advance(w, n); }
 
 /* Counts or writes tag and length of a length-delimited field. */
 static void add_head(tl_wire *w, uint32_t field, uint64_t n) {

@@ -76,14 +76,9 @@ void tl_wire_packed_floats(tl_wire *w, uint32_t field, const float *v, uint32_t 
 /* Appends bytes as they are: complete fields with tags, or contents of an open message. */
 void tl_wire_raw(tl_wire *w, const void *p, uint64_t n);
 
-/* While writing: returns room for n bytes (at most TL_WIRE_ROOM), to be filled and then taken with
- * tl_wire_take; NULL after a failure. It is aligned to nothing. */
-enum { TL_WIRE_ROOM = 16384 };
-unsigned char *tl_wire_room(tl_wire *w, size_t n);
-/* While writing: appends runs of bytes as tl_writer_gather does. */
-void tl_wire_gather(tl_wire *w, const tl_sv *runs, uint32_t n);
-/* Takes the first n bytes of the room as written. */
-void tl_wire_take(tl_wire *w, size_t n);
+/* While writing: returns the writer, to which the caller may append contents of an open message
+ * itself; NULL after a failure. A failure of his he notes in w->failed. */
+tl_writer *tl_wire_direct(tl_wire *w);
 
 /* Contents of a message that occurs often: encoded once per sweep, copied afterwards. All zero
  * before the counting sweep.

@@ -99,6 +99,13 @@ void tl_writer_spare_disk(tl_writer *w);
 const char *tl_writer_path(const tl_writer *w);
 /* Returns the descriptor of the staging file, which stays the writer's. */
 int tl_writer_descriptor(const tl_writer *w);
+/* Lets the caller write the next bytes to the descriptor itself: the first goes to *offset. */
+tl_status tl_writer_lend(tl_writer *w, uint64_t *offset);
+/* Takes n bytes that the caller wrote since tl_writer_lend as written. error: what stopped it, a
+ * number of errno, which is reported; 0: nothing. */
+tl_status tl_writer_take_back(tl_writer *w, uint64_t n, int error);
+/* Returns true once `cancel` is set. */
+bool tl_writer_is_cancelled(const tl_writer *w);
 /* Brings everything to the disk, so that a later commit has only to give the name. */
 tl_status tl_writer_settle(tl_writer *w) TL_NODISCARD;
 /* Flushes, syncs and renames into place. Frees the writer in every case. */

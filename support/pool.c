@@ -96,7 +96,7 @@ static void *worker_main(void *arg) {
 }
 
 /* The affinity mask counts, not the machine: a container may have fewer. */
-static unsigned usable_processors(void) {
+unsigned tl_pool_processors(void) {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) != 0)
     return 1;
@@ -112,7 +112,7 @@ tl_pool *tl_pool_create(unsigned threads) {
   pthread_cond_init(&p->wake, NULL);
   pthread_cond_init(&p->idle, NULL);
   if (threads == 0)
-    threads = usable_processors();
+    threads = tl_pool_processors();
   if (threads > MAX_THREADS)
     threads = MAX_THREADS;
   for (p->n_threads = 1; p->n_threads < threads; p->n_threads++) {

@@ -10,6 +10,9 @@
 
 typedef struct tl_pool tl_pool;
 
+/* Returns how many processors this process may use; at least 1. */
+unsigned tl_pool_processors(void);
+
 /* Does item i. worker: 0 .. tl_pool_threads - 1, for scratch memory; results must not depend on
  * it. */
 typedef tl_status (*tl_pool_fn)(void *user, size_t i, unsigned worker);

@@ -410,6 +410,26 @@ void tl_writer_advance(tl_writer *w, size_t n) { w->used += n; }
 
 uint64_t tl_writer_position(const tl_writer *w) { return w->flushed + w->used; }
 
+bool tl_writer_is_cancelled(const tl_writer *w) { return w->cancel && *w->cancel; }
+
+tl_status tl_writer_lend(tl_writer *w, uint64_t *offset) {
+  *offset = 0;
+  TL_TRY(flush(w));
+  *offset = w->flushed;
+  return is_cancelled(w) ? w->status : TL_OK;
+}
+
+tl_status tl_writer_take_back(tl_writer *w, uint64_t n, int error) {
+  if (is_cancelled(w))
+    return w->status;
+  errno = error;
+  if (error)
+    return fail_errno(w, "write");
+  w->ends_in_hole = w->ends_in_hole && n == 0;
+  w->flushed += n;
+  return lseek(w->fd, (off_t)w->flushed, SEEK_SET) < 0 ? fail_errno(w, "write") : TL_OK;
+}
+
 static void drop_view(tl_writer *w) {
   if (w->view)
     munmap(w->view, w->view_bytes);

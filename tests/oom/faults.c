@@ -227,6 +227,7 @@ static int fails(const char *name, int changes) {
   }
 
 WRAP(ssize_t, write, 0, (int fd, const void *p, size_t n), (fd, p, n))
+WRAP(ssize_t, pwrite, 0, (int fd, const void *p, size_t n, off_t at), (fd, p, n, at))
 WRAP(ssize_t, writev, 0, (int fd, const struct iovec *v, int n), (fd, v, n))
 WRAP(ssize_t, read, 0, (int fd, void *p, size_t n), (fd, p, n))
 WRAP(int, fsync, 0, (int fd), (fd))

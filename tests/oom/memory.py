@@ -48,7 +48,11 @@ WEIGHTS = ('graph @g(%x: f32[2,300]) -> (%y, %z) {\n'
            + '  %a = Mul(%x, %w0)\n  %y = Add(%a, %w1)\n  %z = Sub(%a, %w2)\n}\n')
 # Open sizes, of which profiles are tried.
 PROFILES = '--input-shape=x:-1,3,8,8 --dynamic-batch-size=1,2 --profile-report'
-MODELS = {'scheduled.tir': STEP, 'counted.tir': COUNTED, 'weights.tir': WEIGHTS,
+# 2 MiB of numbers, which threads compute.
+COMPUTED = ('graph @g(%x: f32[64,4]) -> (%y, %z) {\n'
+            '  const %w: f32[64,8192] = view(f32[1] [1.5], 0, [64,8192], [0,0])\n'
+            '  %y = Add(%w, %w)\n  %z = Relu(%x)\n}\n')
+MODELS = {'computed.tir': COMPUTED, 'scheduled.tir': STEP, 'counted.tir': COUNTED, 'weights.tir': WEIGHTS,
           'small.tir': 'graph @g(%x: f32[2,3]) -> (%y) {\n  %t = Exp(%x)\n  %y = Relu(%t)\n}\n'}
 # What is run in a folder that holds the models of this one and the files below.
 FILES = {
@@ -90,6 +94,7 @@ COMMANDS = [
     'convert model.tir -o out.air --soc-version=Ascend310P3 --op-precision-mode=impl.ini',
     'convert counted.tir -o out.onnx --run-config=run.json --soc-version=Ascend910B1',
     'convert weights.tir -o out.onnx --external-weight=1',
+    'convert computed.tir -O0 -o out.onnx',
     'convert weights.tir -o out.air --external-weight=2',
     'convert --batch jobs.json --external-weight=1',
     'convert loops.tir -o out.air',

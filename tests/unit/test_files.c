@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files: path rules, atomic output, and the thread pool. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -8,6 +9,7 @@
 
 #include "ir/module.h"
 #include "support/changes.h"
+#include "support/fill.h"
 #include "support/pool.h"
 #include "tests/unit/unit.h"
 
@@ -189,6 +191,51 @@ static void gathered_runs_keep_their_order(void) {
   remove_folder(folder);
 }
 
+static void count_bytes(const void *user, uint64_t at, size_t n, void *out) {
+  const unsigned char *first = user;
+  for (size_t i = 0; i < n; i++)
+    ((unsigned char *)out)[i] = (unsigned char)(*first + (at + i) % 251);
+}
+
+/* What threads fill in lies between what was written before and behind; a full disk is an error. */
+static void filled_bytes_keep_their_place(void) {
+  enum { BYTES = 5 * TL_FILL_BLOCK + 7 };
+  static const unsigned char first = 3;
+  char *folder = make_folder();
+  char path[80];
+  tl_diag d = {0};
+  tl_writer *w;
+  tl_file *f;
+  CU_ASSERT_EQUAL_FATAL(tl_writer_open(&d, in_folder(path, folder, "filled"), NULL, &w), TL_OK);
+  CU_ASSERT_EQUAL(tl_writer_write(w, "a", 1), TL_OK);
+  CU_ASSERT_EQUAL(tl_writer_fill(w, BYTES, count_bytes, &first), TL_OK);
+  CU_ASSERT_EQUAL(tl_writer_position(w), BYTES + 1);
+  CU_ASSERT_EQUAL(tl_writer_write(w, "z", 1), TL_OK);
+  CU_ASSERT_EQUAL_FATAL(tl_writer_commit(w), TL_OK);
+  CU_ASSERT_EQUAL_FATAL(tl_file_open(&d, path, TL_FILE_READ, &f), TL_OK);
+  CU_ASSERT_EQUAL_FATAL(f->size, BYTES + 2);
+  bool good = f->data[0] == 'a' && f->data[BYTES + 1] == 'z';
+  for (size_t i = 0; i < BYTES; i++)
+    good = good && f->data[i + 1] == (unsigned char)(first + i % 251);
+  CU_ASSERT_TRUE(good);
+  tl_file_close(f);
+  struct rlimit before;
+  void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+  CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &before), 0);
+  struct rlimit small = {2 * TL_FILL_BLOCK, before.rlim_max};
+  CU_ASSERT_EQUAL_FATAL(tl_writer_open(&d, path, NULL, &w), TL_OK);
+  CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &small), 0);
+  CU_ASSERT_EQUAL(tl_writer_fill(w, BYTES, count_bytes, &first), TL_IO);
+  CU_ASSERT_EQUAL(tl_writer_write(w, "z", 1), TL_IO);
+  CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &before), 0);
+  tl_writer_abort(w);
+  (void)signal(SIGXFSZ, handler);
+  CU_ASSERT_EQUAL_FATAL(tl_file_open(&d, path, TL_FILE_READ, &f), TL_OK);
+  CU_ASSERT_EQUAL(f->size, BYTES + 2);
+  tl_file_close(f);
+  remove_folder(folder);
+}
+
 /* More files than a process may have descriptors here; all of them can still be copied. */
 static void many_files_need_few_descriptors(void) {
   enum { FILES = 150, BYTES = 70000 };
@@ -362,6 +409,7 @@ static const unit_test tests[] = {
     {"copies keep every byte", copies_keep_every_byte},
     {"writes keep their order", writes_keep_their_order},
     {"gathered runs keep their order", gathered_runs_keep_their_order},
+    {"filled bytes keep their place", filled_bytes_keep_their_place},
     {"many files need few descriptors", many_files_need_few_descriptors},
     {"failed output leaves the old file", failed_output_leaves_the_old_file},
     {"changes can be undone", changes_can_be_undone},
