@@ -20,11 +20,17 @@ static uint64_t fold(uint64_t a, uint64_t b) {
   return low ^ high;
 }
 
+/* Loads fewer than eight bytes, zeros behind them. */
 static uint64_t load_tail(const unsigned char *p, size_t n) {
   uint64_t v = 0;
-  if (n)
-    memcpy(&v, p, n);
-  return le64toh(v);
+  for (size_t i = 0; i < n; i++)
+    v |= (uint64_t)p[i] << 8 * i;
+  return v;
+}
+
+/* As load_tail, where at least eight bytes lie before p + n: no loop. */
+static uint64_t load_end(const unsigned char *p, size_t n) {
+  return n ? load64(p + n - 8) >> 8 * (8 - n) : 0;
 }
 
 /* Reads sixteen bytes a step with one multiplication, so that long names cost little more than
@@ -37,7 +43,7 @@ uint64_t tl_hash_bytes(const void *data, size_t n, uint64_t seed) {
   size_t left = n;
   for (; left > 16; left -= 16, p += 16)
     h = fold(load64(p) ^ k1, load64(p + 8) ^ h);
-  uint64_t a = left >= 8 ? load64(p) : load_tail(p, left);
-  uint64_t b = left > 8 ? load_tail(p + 8, left - 8) : 0;
+  uint64_t a = left >= 8 ? load64(p) : n >= 8 ? load_end(p, left) : load_tail(p, left);
+  uint64_t b = left > 8 ? load_end(p + 8, left - 8) : 0;
   return fold(k1 ^ n, fold(a ^ k1, b ^ h));
 }
