@@ -5,13 +5,7 @@
 #include "support/assert.h"
 
 /* CHUNK: bytes that are requested from the writer at a time. MAX_FIELD_HEAD: two varints. */
-enum {
-  WIRE_VARINT = 0,
-  WIRE_BYTES = 2,
-  WIRE_FIXED32 = 5,
-  CHUNK = 16384,
-  MAX_FIELD_HEAD = 20
-};
+enum { WIRE_VARINT = 0, WIRE_BYTES = 2, WIRE_FIXED32 = 5, CHUNK = 16384, MAX_FIELD_HEAD = 20 };
 
 void tl_wire_init(tl_wire *w) { *w = (tl_wire){.failed = false}; }
 

@@ -176,7 +176,7 @@ static bool bind_inner(tl_match *match, uint8_t v, tl_value_id value, unsigned s
 /* Binds a number of the pattern. A constant with another number may be the one excused difference;
  * anything else is another pattern. */
 static TL_NOINLINE bool bind_number(tl_match *match, const tl_pattern_operand *o, tl_node_id n,
-                        tl_value_id value) {
+                                    tl_value_id value) {
   return is_number(match, value, o->number, o->tolerant) ||
          (tl_value_constant(match->m, value) &&
           is_excused(match, (tl_excuse){.node = n, .operand = o, .value = value}));
