@@ -6,8 +6,8 @@
 
 #include "support/file.h"
 
-/* Makes bytes [at, at + n) of what is filled in. Called by several threads at once. `out` is aligned
- * as memory of malloc, n at most TL_FILL_BLOCK. */
+/* Makes bytes [at, at + n) of what is filled in. Called by several threads at once. `out` is
+ * aligned as memory of malloc, n at most TL_FILL_BLOCK. */
 typedef void (*tl_fill_fn)(const void *user, uint64_t at, size_t n, void *out);
 
 /* TL_FILL_BLOCK: bytes made at a time; `at` is a multiple of it. TL_FILL_LEAST: fewer bytes are made

@@ -52,7 +52,8 @@ PROFILES = '--input-shape=x:-1,3,8,8 --dynamic-batch-size=1,2 --profile-report'
 COMPUTED = ('graph @g(%x: f32[64,4]) -> (%y, %z) {\n'
             '  const %w: f32[64,8192] = view(f32[1] [1.5], 0, [64,8192], [0,0])\n'
             '  %y = Add(%w, %w)\n  %z = Relu(%x)\n}\n')
-MODELS = {'computed.tir': COMPUTED, 'scheduled.tir': STEP, 'counted.tir': COUNTED, 'weights.tir': WEIGHTS,
+MODELS = {'computed.tir': COMPUTED, 'scheduled.tir': STEP, 'counted.tir': COUNTED,
+          'weights.tir': WEIGHTS,
           'small.tir': 'graph @g(%x: f32[2,3]) -> (%y) {\n  %t = Exp(%x)\n  %y = Relu(%t)\n}\n'}
 # What is run in a folder that holds the models of this one and the files below.
 FILES = {
