@@ -10,8 +10,8 @@
  * aligned as memory of malloc, n at most TL_FILL_BLOCK. */
 typedef void (*tl_fill_fn)(const void *user, uint64_t at, size_t n, void *out);
 
-/* TL_FILL_BLOCK: bytes made at a time; `at` is a multiple of it. TL_FILL_LEAST: fewer bytes are made
- * sooner than threads start. */
+/* TL_FILL_BLOCK: bytes made at a time; `at` is a multiple of it. TL_FILL_LEAST: fewer bytes are
+ * made sooner than threads start. */
 enum { TL_FILL_BLOCK = 1 << 18, TL_FILL_LEAST = 1 << 20 };
 
 /* Appends n bytes that fn makes. The first error is reported, as by tl_writer_write. */
