@@ -31,10 +31,21 @@ tl_sv tl_node_mark(const tl_module *m, tl_node_id n, uint32_t i) {
   return has_metadata(m, n) ? find(m, n, keys[i]) : TL_SV("");
 }
 
-/* Most nodes have no metadata at all, which is answered first. */
+/* Returns false if no key of the node begins as all keys of marks do: most nodes have metadata for
+ * other things, such as where they come from. */
+static bool may_have_marks(const tl_module *m, tl_node_id n) {
+  const tl_extra *e = &m->extras.at[tl_node_get(m, n)->extra];
+  for (uint32_t i = 0; i < e->n_metadata; i++) {
+    tl_sv key = tl_sym(m, e->metadata[i].key);
+    if (key.n && key.p[0] == '_')
+      return true;
+  }
+  return false;
+}
+
 uint32_t tl_node_marks_differ(const tl_module *m, tl_node_id a, tl_node_id b) {
   uint32_t i = 0;
-  if (!has_metadata(m, a) && !has_metadata(m, b))
+  if (a == b || (!may_have_marks(m, a) && !may_have_marks(m, b)))
     return TL_N_MARKS;
   while (i < TL_N_MARKS && tl_sv_eq(tl_node_mark(m, a, i), tl_node_mark(m, b, i)))
     i++;
