@@ -160,13 +160,36 @@ static tl_tensor_id store_strings(tl_fold *f, const tl_host *host, tl_type_id ty
   return strings ? tl_tensor_add(f->m, &t) : TL_NO_TENSOR;
 }
 
+/* A NaN that arithmetic makes is negative on x86 and positive elsewhere. It becomes positive, so
+ * that the same model gives the same bytes; one with a payload was in the model, and stays. */
+static void drop_nan_signs(tl_dtype d, void *data, uint64_t n) {
+  uint32_t *f32 = data;
+  uint64_t *f64 = data;
+  uint16_t *half = data;
+  const uint16_t nan = d == TL_DTYPE_F16 ? 0x7e00 : 0x7fc0;
+  for (uint64_t i = 0; d == TL_DTYPE_F32 && i < n; i++)
+    f32[i] = f32[i] == 0xffc00000u ? 0x7fc00000u : f32[i];
+  for (uint64_t i = 0; d == TL_DTYPE_F64 && i < n; i++)
+    f64[i] = f64[i] == UINT64_C(0xfff8000000000000) ? UINT64_C(0x7ff8000000000000) : f64[i];
+  for (uint64_t i = 0; (d == TL_DTYPE_F16 || d == TL_DTYPE_BF16) && i < n; i++)
+    half[i] = half[i] == (nan | 0x8000) ? nan : half[i];
+}
+
 tl_tensor_id tl_fold_store(tl_fold *f, const tl_host *host) {
   tl_type_id type = tl_type_tensor(f->m, (tl_dtype)host->dtype, host->rank, host->dims);
   if (type == TL_NO_TYPE)
     return TL_NO_TENSOR;
   if (host->dtype == TL_DTYPE_STRING)
     return store_strings(f, host, type);
-  return tl_tensor_from_bytes(f->m, type, host->bytes ? host->data : "", host->bytes);
+  void *copy = tl_arena_copy(&f->m->arena, host->bytes ? host->data : "", host->bytes);
+  tl_tensor t = {.kind = TL_SOURCE_BYTES,
+                 .dtype = host->dtype,
+                 .type = type,
+                 .bytes = host->bytes,
+                 .u.data = copy};
+  if (copy)
+    drop_nan_signs((tl_dtype)host->dtype, copy, host->n);
+  return copy ? tl_tensor_add(f->m, &t) : TL_NO_TENSOR;
 }
 
 /* ---- computed tensors ------------------------------------------------------------------------ */
