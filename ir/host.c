@@ -270,7 +270,7 @@ tl_host *tl_host_from_tensor(tl_host_heap *h, const tl_module *m, const tl_tenso
     return lent;
   tl_host *own = tl_host_new(h, (tl_dtype)lent->dtype, lent->rank, lent->dims);
   if (own && own->bytes)
-    memcpy(own->data, lent->data, own->bytes);
+    memcpy(own->data, lent->data, (size_t)own->bytes);
   tl_host_release(lent);
   return own;
 }

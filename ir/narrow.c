@@ -271,9 +271,11 @@ static void packed_to_f32(tl_dtype from, const void *src, float *dst, uint64_t f
 void tl_host_to_f32(tl_dtype from, const void *src, float *dst, uint64_t first, uint64_t n) {
   const narrow_format *f = format_of(from);
   switch (from) {
-  case TL_DTYPE_F32: memcpy(dst, (const float *)src + first, n * sizeof *dst); return;
+  case TL_DTYPE_F32: memcpy(dst, (const float *)src + first, (size_t)n * sizeof *dst); return;
   case TL_DTYPE_F64: CONVERT(double, (float)s[i])
-  case TL_DTYPE_F16: tl_half_unit_fastest()->to_f32((const uint16_t *)src + first, dst, n); return;
+  case TL_DTYPE_F16:
+    tl_half_unit_fastest()->to_f32((const uint16_t *)src + first, dst, (size_t)n);
+    return;
   case TL_DTYPE_BF16: CONVERT(uint16_t, tl_bf16_to_f32(s[i]))
   case TL_DTYPE_I8: CONVERT(int8_t, (float)s[i])
   case TL_DTYPE_I16: CONVERT(int16_t, (float)s[i])
@@ -316,12 +318,14 @@ static inline void store_u16(void *dst, uint64_t i, uint16_t v) {
 void tl_host_from_f32(tl_dtype to, const float *src, void *dst, uint64_t first, uint64_t n,
                       bool saturate) {
   switch (to) {
-  case TL_DTYPE_F32: memcpy((float *)dst + first, src, n * sizeof *src); return;
+  case TL_DTYPE_F32: memcpy((float *)dst + first, src, (size_t)n * sizeof *src); return;
   case TL_DTYPE_F64:
     for (uint64_t i = 0; i < n; i++)
       ((double *)dst)[first + i] = src[i];
     return;
-  case TL_DTYPE_F16: tl_half_unit_fastest()->from_f32(src, (uint16_t *)dst + first, n); return;
+  case TL_DTYPE_F16:
+    tl_half_unit_fastest()->from_f32(src, (uint16_t *)dst + first, (size_t)n);
+    return;
   case TL_DTYPE_BF16:
     for (uint64_t i = 0; i < n; i++)
       store_u16(dst, first + i, tl_bf16_from_f32(src[i]));

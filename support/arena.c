@@ -109,11 +109,11 @@ static tl_arena_block *push_block(tl_arena *a, size_t bytes) {
 
 /* Rounding the size up keeps every later address aligned. A request of 0 bytes takes some, so that
  * its address is unique. */
-void *tl_arena_alloc(tl_arena *a, size_t bytes) {
-  if (bytes > SIZE_MAX - ALIGNMENT - GAP)
+void *tl_arena_alloc(tl_arena *a, uint64_t wanted) {
+  if (wanted > SIZE_MAX - ALIGNMENT - GAP)
     return NULL;
-  size_t asked = bytes;
-  bytes = GAP + (bytes ? (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1) : ALIGNMENT);
+  size_t asked = (size_t)wanted;
+  size_t bytes = GAP + (asked ? (asked + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1) : ALIGNMENT);
   tl_arena_block *block = a->head;
   if (!block || block->size - block->used < bytes) {
     block = push_block(a, bytes);
@@ -126,7 +126,7 @@ void *tl_arena_alloc(tl_arena *a, size_t bytes) {
   return p;
 }
 
-void *tl_arena_calloc(tl_arena *a, size_t n, size_t size) {
+void *tl_arena_calloc(tl_arena *a, uint64_t n, size_t size) {
   size_t bytes;
   if (__builtin_mul_overflow(n, size, &bytes))
     return NULL;
@@ -134,14 +134,14 @@ void *tl_arena_calloc(tl_arena *a, size_t n, size_t size) {
   return p ? memset(p, 0, bytes) : NULL;
 }
 
-char *tl_arena_copy(tl_arena *a, const void *src, size_t bytes) {
-  if (bytes == SIZE_MAX)
+char *tl_arena_copy(tl_arena *a, const void *src, uint64_t bytes) {
+  if (bytes == UINT64_MAX)
     return NULL;
   char *p = tl_arena_alloc(a, bytes + 1);
   if (!p)
     return NULL;
   if (bytes)
-    memcpy(p, src, bytes);
+    memcpy(p, src, (size_t)bytes);
   p[bytes] = '\0';
   return p;
 }

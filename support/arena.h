@@ -5,6 +5,7 @@
 #define TL_SUPPORT_ARENA_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "support/status.h"
 
@@ -29,14 +30,17 @@ void tl_arena_init(tl_arena *a, size_t first_size);
 /* Frees every block. The arena may be used again. */
 void tl_arena_release(tl_arena *a);
 
+/* Sizes have 64 bits on each machine: one that is beyond a smaller address space is refused, as
+ * lack of memory is, and not cut. */
+
 /* Returns `bytes` of uninitialised memory (a unique pointer for 0), NULL when memory is out. */
-void *tl_arena_alloc(tl_arena *a, size_t bytes) TL_NODISCARD;
+void *tl_arena_alloc(tl_arena *a, uint64_t bytes) TL_NODISCARD;
 
 /* Returns zeroed memory for n elements of `size` bytes; NULL on overflow or lack of memory. */
-void *tl_arena_calloc(tl_arena *a, size_t n, size_t size) TL_NODISCARD;
+void *tl_arena_calloc(tl_arena *a, uint64_t n, size_t size) TL_NODISCARD;
 
 /* Copies `bytes` from src and appends a NUL that is not counted; NULL when memory is out. */
-char *tl_arena_copy(tl_arena *a, const void *src, size_t bytes) TL_NODISCARD;
+char *tl_arena_copy(tl_arena *a, const void *src, uint64_t bytes) TL_NODISCARD;
 
 /* Returns the fill state. */
 tl_arena_mark tl_arena_save(const tl_arena *a);

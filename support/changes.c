@@ -109,7 +109,7 @@ static bool are_same(const char *a, const char *b) {
               tl_file_open(&quiet, a, TL_FILE_MAP, &x) == TL_OK &&
               x->size == (uint64_t)st.st_size &&
               tl_file_open(&quiet, b, TL_FILE_MAP, &y) == TL_OK && x->size == y->size &&
-              (x->size == 0 || memcmp(x->data, y->data, x->size) == 0);
+              (x->size == 0 || memcmp(x->data, y->data, (size_t)x->size) == 0);
   tl_file_close(x);
   tl_file_close(y);
   return same;

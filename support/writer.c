@@ -314,7 +314,8 @@ static tl_status copy_in_kernel(tl_writer *w, int fd, uint64_t offset, uint64_t 
     *done += skipped;
     if (skipped)
       continue;
-    ssize_t put = copy_file_range(fd, &from, w->fd, NULL, left > COPY_STEP ? COPY_STEP : left, 0);
+    size_t step = left > COPY_STEP ? COPY_STEP : (size_t)left;
+    ssize_t put = copy_file_range(fd, &from, w->fd, NULL, step, 0);
     if (put < 0 && errno == EINTR)
       continue;
     if (put < 0 && !copy_is_unavailable())

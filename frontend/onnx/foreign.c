@@ -135,9 +135,9 @@ static foreign by_entries(tl_sv s) {
     return FOREIGN_NONE;
   for (int i = 0; i < MAX_ENTRIES && s.n >= HEADER && memcmp(p, "PK\x03\x04", 4) == 0; i++) {
     size_t n = p[NAME_LENGTH] | (size_t)p[NAME_LENGTH + 1] << 8;
-    size_t size = p[PACKED] | (size_t)p[PACKED + 1] << 8 | (size_t)p[PACKED + 2] << 16 |
-                  (size_t)p[PACKED + 3] << 24;
-    size_t skip = HEADER + n + (p[EXTRA_LENGTH] | (size_t)p[EXTRA_LENGTH + 1] << 8) + size;
+    uint64_t size = p[PACKED] | (uint64_t)p[PACKED + 1] << 8 | (uint64_t)p[PACKED + 2] << 16 |
+                    (uint64_t)p[PACKED + 3] << 24;
+    uint64_t skip = HEADER + n + (p[EXTRA_LENGTH] | (size_t)p[EXTRA_LENGTH + 1] << 8) + size;
     if (n > s.n - HEADER)
       break;
     tl_sv name = {(const char *)p + HEADER, n};
@@ -149,7 +149,7 @@ static foreign by_entries(tl_sv s) {
       return FOREIGN_KERAS;
     if (skip > s.n)
       break;
-    s = (tl_sv){s.p + skip, s.n - skip};
+    s = (tl_sv){s.p + skip, s.n - (size_t)skip};
     p += skip;
   }
   return FOREIGN_ZIP;

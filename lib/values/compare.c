@@ -26,8 +26,10 @@ static void read_block(const tl_host *t, uint64_t first, uint64_t n, double *out
   float narrow[BLOCK];
   switch ((tl_dtype)t->dtype) {
   case TL_DTYPE_F64:
-  case TL_DTYPE_C128: memcpy(out, (const double *)t->data + first, n * sizeof *out); return;
-  case TL_DTYPE_C64: memcpy(narrow, (const float *)t->data + first, n * sizeof *narrow); break;
+  case TL_DTYPE_C128: memcpy(out, (const double *)t->data + first, (size_t)n * sizeof *out); return;
+  case TL_DTYPE_C64:
+    memcpy(narrow, (const float *)t->data + first, (size_t)n * sizeof *narrow);
+    break;
   case TL_DTYPE_I32:
   case TL_DTYPE_U32:
   case TL_DTYPE_I64:

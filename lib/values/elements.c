@@ -5,7 +5,7 @@
 tl_host *tl_zeros(tl_host_heap *h, tl_dtype dtype, int rank, const int64_t *dims) {
   tl_host *t = tl_host_new(h, dtype, rank, dims);
   if (t && t->bytes)
-    memset(t->data, 0, t->bytes);
+    memset(t->data, 0, (size_t)t->bytes);
   return t;
 }
 

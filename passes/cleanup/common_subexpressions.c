@@ -70,7 +70,7 @@ static uint64_t hash_constant(const tl_module *m, tl_value_id v) {
   const tl_tensor *t = data_of(m, v);
   uint64_t h = tl_hash_mix(tl_hash_mix(t->type, t->bytes), t->kind == TL_SOURCE_STRINGS);
   if (t->kind == TL_SOURCE_STRINGS)
-    return tl_hash_bytes(t->u.strings, tl_tensor_elements(m, t) * sizeof *t->u.strings, h);
+    return tl_hash_bytes(t->u.strings, (size_t)tl_tensor_elements(m, t) * sizeof *t->u.strings, h);
   if (t->bytes > SMALL_BYTES)
     return tl_tensor_expr_hash(t, h);
   tl_tensor_room room;

@@ -2,7 +2,7 @@
 /* Ranks, dims and lists of numbers at one node (facts.h). */
 #include "passes/npu/facts.h"
 
-void *tl_npu_room(tl_site *site, size_t n, size_t size) {
+void *tl_npu_room(tl_site *site, uint64_t n, size_t size) {
   void *p = tl_arena_calloc(site->scratch, n, size);
   site->failed = site->failed || !p;
   return p;

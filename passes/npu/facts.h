@@ -14,7 +14,7 @@ bool tl_npu_as_ints(tl_site *site, tl_rv v, tl_int_list *out);
 bool tl_npu_as_floats(tl_site *site, tl_rv v, const double **out, uint32_t *n);
 /* Returns scratch for n elements of `size` bytes, all zero; NULL, and x->failed set, if memory is
  * out. */
-void *tl_npu_room(tl_site *site, size_t n, size_t size);
+void *tl_npu_room(tl_site *site, uint64_t n, size_t size);
 /* Returns the rank of a value, -1 if it is unknown. */
 int tl_npu_rank(const tl_site *site, tl_value_id v);
 /* Returns dim k, a negative k counted from the end; TL_DIM_UNKNOWN if it is outside or unknown. */

@@ -63,13 +63,12 @@ static tl_node_id add_cast(tl_module *m, tl_node_id n, tl_value_id operand, tl_s
 static tl_value_id narrow_constant(tl_module *m, tl_node_id n, const tl_tensor *t, tl_symbol name) {
   const tl_type type = *tl_type_get(m, t->type);
   uint64_t count = tl_tensor_elements(m, t);
-  double *at = calloc(count ? count : 1, sizeof *at);
+  double *at = count <= UINT32_MAX ? calloc((size_t)count + 1, sizeof *at) : NULL;
   int64_t element = 0;
   for (uint64_t i = 0; at && i < count; i++)
     at[i] = tl_tensor_int_at(m, t, i, &element) ? (double)element : 0;
-  tl_tensor_id narrow = at && count <= UINT32_MAX ? tl_npu_tensor(m, TL_DTYPE_I32, type.rank,
-                                                                  type.dims, at, (uint32_t)count)
-                                                  : TL_NO_TENSOR;
+  tl_tensor_id narrow =
+      at ? tl_npu_tensor(m, TL_DTYPE_I32, type.rank, type.dims, at, (uint32_t)count) : TL_NO_TENSOR;
   free(at);
   return narrow ? tl_graph_add_constant(m, tl_node_get(m, n)->graph, name, narrow) : TL_NO_VALUE;
 }

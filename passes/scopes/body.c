@@ -292,7 +292,7 @@ static bool same_tensors(matcher *match, tl_tensor_id a, tl_tensor_id b) {
   const void *p = t->kind == TL_SOURCE_STRINGS ? NULL : tl_tensor_data(t);
   const void *q = u->kind == TL_SOURCE_STRINGS ? NULL : tl_tensor_data(u);
   return p && q && t->bytes == u->bytes && v->dtype == w->dtype && same_dims(v, w) &&
-         memcmp(p, q, t->bytes) == 0;
+         memcmp(p, q, (size_t)t->bytes) == 0;
 }
 
 /* Returns true if operand v corresponds to that of the body; equal constants correspond. */

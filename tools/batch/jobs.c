@@ -152,7 +152,7 @@ static tl_status make_from_file(tl_cli *cli, tl_arguments_vec *out) {
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, TL_OPTION_BATCH),
                    "names models and outputs, and so does the command line");
   TL_TRY(tl_file_open(&cli->diag, path, TL_FILE_READ, &file));
-  tl_sv text = {file->size ? (const char *)file->data : "", file->size};
+  tl_sv text = {file->size ? (const char *)file->data : "", (size_t)file->size};
   tl_status status = tl_json_parse(text, &json, &error);
   tl_file_close(file);
   if (status == TL_NO_MEMORY)

@@ -26,6 +26,7 @@ tl_host *tl_stack_values(tl_evaluation *e, const tl_host *sequence) {
   tl_host *t = tl_host_new(&e->heap, (tl_dtype)first->dtype, first->rank + 1, dims);
   for (uint64_t i = 0; t && i < sequence->n; i++)
     if (first->bytes)
-      memcpy((char *)t->data + i * first->bytes, tl_host_item(sequence, i)->data, first->bytes);
+      memcpy((char *)t->data + i * first->bytes, tl_host_item(sequence, i)->data,
+             (size_t)first->bytes);
   return t;
 }

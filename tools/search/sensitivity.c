@@ -30,7 +30,7 @@ static uint64_t key_of(const tl_module *m, tl_value_id v) {
 static tl_host *copy(tl_search *s, const tl_host *v) {
   tl_host *to = tl_host_new(&s->e.heap, (tl_dtype)v->dtype, v->rank, v->dims);
   if (to)
-    memcpy(to->data, v->data, v->bytes);
+    memcpy(to->data, v->data, (size_t)v->bytes);
   return to;
 }
 

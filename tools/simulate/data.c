@@ -155,7 +155,7 @@ tl_status tl_sim_join(tl_simulation *s, tl_host *const *piece, tl_host **out) {
   if (!*out)
     return tl_fail_memory(&s->cli->diag, TL_NOWHERE);
   for (uint32_t k = 0; k < s->ranks && first->bytes; k++)
-    memcpy((char *)(*out)->data + k * first->bytes, piece[k]->data, first->bytes);
+    memcpy((char *)(*out)->data + k * first->bytes, piece[k]->data, (size_t)first->bytes);
   return TL_OK;
 }
 

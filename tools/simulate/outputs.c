@@ -66,7 +66,7 @@ static double combined(const tl_simulation *s, tl_host *const *piece, uint64_t i
 
 static bool same_bits(const tl_host *a, const tl_host *b) {
   return a->kind == b->kind && a->dtype == b->dtype && tl_host_same_shape(a, b) &&
-         a->bytes == b->bytes && (!a->bytes || memcmp(a->data, b->data, a->bytes) == 0);
+         a->bytes == b->bytes && (!a->bytes || memcmp(a->data, b->data, (size_t)a->bytes) == 0);
 }
 
 static bool all_alike(const tl_simulation *s, tl_host *const *piece) {

@@ -105,7 +105,7 @@ static void carry_on(tl_sim_model *sim) {
 
 static bool same_bits(const tl_host *a, const tl_host *b) {
   return a->kind == b->kind && a->dtype == b->dtype && tl_host_same_shape(a, b) &&
-         a->bytes == b->bytes && (!a->bytes || memcmp(a->data, b->data, a->bytes) == 0);
+         a->bytes == b->bytes && (!a->bytes || memcmp(a->data, b->data, (size_t)a->bytes) == 0);
 }
 
 /* Compares the states of other ranks with those of rank 0, bit by bit; those of the loss scale,

@@ -32,8 +32,8 @@ tl_status tl_eval_collective(tl_eval *ctx) {
   memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
   dims[0] = ctx->arg == GATHER ? dims[0] * ranks : dims[0] / ranks;
   TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)t->dtype, t->rank, dims, &out));
-  size_t part = ctx->arg == GATHER ? t->bytes : out->bytes;
-  for (size_t at = 0; part && at < out->bytes; at += part)
-    memcpy((char *)out->data + at, t->data, part);
+  uint64_t part = ctx->arg == GATHER ? t->bytes : out->bytes;
+  for (uint64_t at = 0; part && at < out->bytes; at += part)
+    memcpy((char *)out->data + at, t->data, (size_t)part);
   return TL_OK;
 }

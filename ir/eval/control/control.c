@@ -57,7 +57,7 @@ static tl_status loop_collect(loop_state *s) {
     uint64_t room = s->room ? s->room * 2 : 16;
     tl_host **wide = room > SIZE_MAX / sizeof *wide / (s->n_scan + 1)
                          ? NULL
-                         : realloc(s->collected, room * (s->n_scan + 1) * sizeof *wide);
+                         : realloc(s->collected, (size_t)room * (s->n_scan + 1) * sizeof *wide);
     if (!wide)
       return tl_eval_no_memory(s->x);
     s->collected = wide;
@@ -144,7 +144,7 @@ static tl_status loop_stack(loop_state *s, uint32_t which, uint32_t i, int64_t a
     uint64_t place = reverse ? s->iterations - 1 - k : k;
     for (uint64_t o = 0; o < a.outer; o++)
       memcpy((char *)t->data + (o * s->iterations + place) * a.inner,
-             (const char *)part->data + o * a.inner, a.inner);
+             (const char *)part->data + o * a.inner, (size_t)a.inner);
   }
   return TL_OK;
 }
@@ -366,7 +366,7 @@ static tl_status take_slice(tl_eval *ctx, const tl_host *t, uint32_t axis, uint6
   uint64_t length = (uint64_t)t->dims[axis];
   for (uint64_t o = 0; o < a.outer && (*out)->n; o++)
     memcpy((char *)(*out)->data + o * a.inner, (const char *)t->data + (o * length + at) * a.inner,
-           a.inner);
+           (size_t)a.inner);
   return TL_OK;
 }
 

@@ -103,7 +103,7 @@ static void fill_range(void *user, uint64_t begin, uint64_t end) {
   size_t plane = (size_t)f->c->window.out_plane * f->size;
   for (uint64_t i = begin; i < end; i++)
     if (f->c->channels_last)
-      memcpy((char *)f->c->y + i * channels * f->size, f->bias, channels * f->size);
+      memcpy((char *)f->c->y + i * channels * f->size, f->bias, (size_t)channels * f->size);
     else
       fill_run((char *)f->c->y + i * plane, f->bias + i % channels * f->size,
                f->c->window.out_plane, f->size);

@@ -136,7 +136,7 @@ static tl_status start_result(tl_eval *ctx, deform *d, tl_host **y) {
   if ((*y)->n && bias)
     tl_conv_fill(ctx, &d->c);
   else if ((*y)->n)
-    memset((*y)->data, 0, (*y)->bytes);
+    memset((*y)->data, 0, (size_t)(*y)->bytes);
   return TL_OK;
 }
 

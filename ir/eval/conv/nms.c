@@ -77,7 +77,7 @@ static void select_class(suppression *s, uint64_t batch, uint64_t class) {
   for (uint64_t i = 0; i < s->n; i++)
     if (!s->least || scores[i] > *s->least)
       s->order[n++] = (candidate){scores[i], i};
-  qsort(s->order, n, sizeof *s->order, compare);
+  qsort(s->order, (size_t)n, sizeof *s->order, compare);
   for (uint64_t i = 0; i < n && kept < s->most; i++) {
     box b = read_box(s, batch * s->n + s->order[i].index);
     uint64_t k = 0;
@@ -144,6 +144,6 @@ tl_status tl_eval_nms(tl_eval *ctx) {
   int64_t dims[2] = {(int64_t)s.selected, 3};
   TL_TRY(tl_eval_result(ctx, 0, TL_DTYPE_I64, 2, dims, &out));
   if (s.selected)
-    memcpy(out->data, s.out, s.selected * 3 * sizeof *s.out);
+    memcpy(out->data, s.out, (size_t)s.selected * 3 * sizeof *s.out);
   return TL_OK;
 }

@@ -190,7 +190,7 @@ static tl_status scatter(tl_eval *ctx, const int64_t *pooled, tl_host *y) {
   const tl_host *t = tl_eval_in(ctx, 0), *indices = tl_eval_in(ctx, 1);
   size_t size = tl_host_element_size((tl_dtype)t->dtype);
   if (y->n)
-    memset(y->data, 0, y->bytes);
+    memset(y->data, 0, (size_t)y->bytes);
   for (uint64_t i = 0; i < t->n; i++) {
     int64_t index = ((const int64_t *)indices->data)[i];
     int64_t at = y->n ? place_of(index, t->rank, pooled, y->dims) : -1;

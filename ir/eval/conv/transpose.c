@@ -289,7 +289,7 @@ tl_status tl_eval_col2im(tl_eval *ctx) {
   TL_TRY(tl_eval_result(ctx, 0, (tl_dtype)t->dtype, w.n + 2, dims, &y));
   if (y->n == 0)
     return TL_OK;
-  memset(y->data, 0, y->bytes);
+  memset(y->data, 0, (size_t)y->bytes);
   s.from = t->data;
   s.to = y->data;
   tl_eval_for(ctx, (uint64_t)(dims[0] * dims[1]), 1, add_channels, &s);

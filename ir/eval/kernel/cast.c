@@ -67,7 +67,7 @@ static void read_floats(const tl_host *t, uint64_t first, uint64_t n, block *b) 
   float f[BLOCK];
   b->real = true;
   if (t->dtype == TL_DTYPE_F64) {
-    memcpy(b->d, (const double *)t->data + first, n * sizeof *b->d);
+    memcpy(b->d, (const double *)t->data + first, (size_t)n * sizeof *b->d);
     return;
   }
   tl_host_to_f32((tl_dtype)t->dtype, t->data, f, first, n);
@@ -413,7 +413,7 @@ tl_status tl_cast_to(tl_eval *ctx, const tl_host *from, tl_dtype to) {
   TL_TRY(rounding_of(ctx, &c.rounding));
   TL_TRY(tl_eval_result_like(ctx, 0, to, from, &c.to));
   if (is_packed(to) && c.to->bytes)
-    memset(c.to->data, 0, c.to->bytes); /* unused bits of the last byte must be 0 */
+    memset(c.to->data, 0, (size_t)c.to->bytes); /* unused bits of the last byte must be 0 */
   if (to == TL_DTYPE_STRING)
     return print_all(&c);
   if (from->dtype == TL_DTYPE_STRING)
@@ -463,6 +463,6 @@ tl_status tl_eval_bit_cast(tl_eval *ctx) {
   tl_host *out;
   TL_TRY(tl_eval_result_like(ctx, 0, to, from, &out));
   if (out->bytes)
-    memcpy(out->data, from->data, out->bytes);
+    memcpy(out->data, from->data, (size_t)out->bytes);
   return TL_OK;
 }

@@ -52,7 +52,7 @@ void tl_eval_units_done(const tl_unit_result *r) {
   unsigned bits = bits_of(r->t), each = 8 / bits;
   uint8_t *packed = r->t->data;
   if (r->t->bytes)
-    memset(packed, 0, r->t->bytes);
+    memset(packed, 0, (size_t)r->t->bytes);
   for (uint64_t k = 0; k < r->t->n; k++)
     packed[k / each] |= (uint8_t)((uint8_t)r->data[k] << (k % each * bits));
 }

@@ -15,7 +15,7 @@ static tl_status convert(tl_eval *ctx, const tl_host *t, tl_dtype to, tl_host **
   if (!*out)
     return tl_eval_no_memory(ctx);
   if (t->n && t->dtype == to)
-    memcpy((*out)->data, t->data, t->bytes);
+    memcpy((*out)->data, t->data, (size_t)t->bytes);
   else if (t->n && to == TL_DTYPE_F32)
     tl_host_to_f32((tl_dtype)t->dtype, t->data, (*out)->data, 0, t->n);
   else if (t->n)

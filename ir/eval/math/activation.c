@@ -120,13 +120,13 @@ TL_UNARY_LOOPS(swish, swish(v, p[0]))
     float *y = out, t[BLOCK];                                                                      \
     (void)a;                                                                                       \
     for (uint64_t i = 0; i < n; i += BLOCK) {                                                      \
-      uint64_t m = n - i < BLOCK ? n - i : BLOCK;                                                  \
-      for (uint64_t k = 0; k < m; k++) {                                                           \
+      size_t m = n - i < BLOCK ? (size_t)(n - i) : BLOCK;                                          \
+      for (size_t k = 0; k < m; k++) {                                                             \
         const float v = x[i + k];                                                                  \
         t[k] = (ARGUMENT);                                                                         \
       }                                                                                            \
       GATE(t, t, m);                                                                               \
-      for (uint64_t k = 0; k < m; k++) {                                                           \
+      for (size_t k = 0; k < m; k++) {                                                             \
         const float v = x[i + k], g = t[k];                                                        \
         y[i + k] = (FINISH);                                                                       \
       }                                                                                            \

@@ -94,7 +94,7 @@ tl_status tl_eval_dropout(tl_eval *ctx) {
   TL_TRY(tl_eval_result_like(ctx, 1, TL_DTYPE_BOOL, d.from, &mask));
   if (!training || d.ratio == 0) {
     if (mask->n)
-      memset(mask->data, 1, mask->n);
+      memset(mask->data, 1, (size_t)mask->n);
     return tl_eval_pass(ctx, 0, d.from);
   }
   TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)d.from->dtype, d.from, &d.to));

@@ -246,7 +246,7 @@ static void lrn_line(void *user, uint64_t line, void *cells, uint64_t n, void *s
   (void)line;
   const response *r = user;
   double *c = cells, *in = spare;
-  memcpy(in, c, n * sizeof *c);
+  memcpy(in, c, (size_t)n * sizeof *c);
   for (uint64_t i = 0; i < n; i++) {
     uint64_t from = i > r->before ? i - r->before : 0;
     uint64_t to = r->after < n - 1 - i ? i + r->after : n - 1;
@@ -344,7 +344,7 @@ tl_status tl_eval_mean_variance_norm(tl_eval *ctx) {
   s.sum = tl_eval_scratch(ctx, s.groups, 2 * sizeof *s.sum);
   if (!s.sum)
     return tl_eval_no_memory(ctx);
-  memset(s.sum, 0, s.groups * 2 * sizeof *s.sum);
+  memset(s.sum, 0, (size_t)s.groups * 2 * sizeof *s.sum);
   s.squares = s.sum + s.groups;
   shift_and_scale(&s, out);
   return TL_OK;

@@ -88,7 +88,7 @@ static void softmax_rows(void *user, uint64_t begin, uint64_t end) {
     float *out = r->out + row * r->n, most = largest_f32(in, r->n);
     for (uint64_t i = 0; i < r->n; i++)
       out[i] = in[i] - most;
-    tl_expf_n(out, out, r->n);
+    tl_expf_n(out, out, (size_t)r->n);
     float part = (float)(1 / sum_f32(out, r->n));
     for (uint64_t i = 0; i < r->n; i++)
       out[i] *= part;

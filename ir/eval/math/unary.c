@@ -61,7 +61,7 @@ tl_status tl_eval_unary_floats(tl_eval *ctx, const tl_unary_floats *fns, const d
 #define FAST_FORM(NAME)                                                                            \
   static void NAME##_fast(const double *p, const void *in, void *out, uint64_t n) {                \
     (void)p;                                                                                       \
-    tl_##NAME##f_n(in, out, n);                                                                    \
+    tl_##NAME##f_n(in, out, (size_t)n);                                                            \
   }
 FAST_FORM(exp)
 FAST_FORM(tanh)

@@ -130,7 +130,7 @@ tl_status tl_eval_ml_imputer(tl_eval *ctx) {
                         (unsigned long long)features);
   TL_TRY(tl_eval_result_like(ctx, 0, (tl_dtype)in->dtype, in, &out));
   if (in->n)
-    memcpy(out->data, in->data, in->bytes);
+    memcpy(out->data, in->data, (size_t)in->bytes);
   for (uint64_t i = 0; i < in->n; i++)
     if (is_missing(in, i, number, integer))
       TL_TRY(store_imputed(ctx, out, i, a, a->count == 1 ? 0 : i % features));

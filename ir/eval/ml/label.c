@@ -69,7 +69,7 @@ static tl_status sort_keys(tl_eval *ctx, lookup *l) {
     return tl_eval_no_memory(ctx);
   for (uint64_t i = 0; i < l->keys->n; i++)
     l->sorted[i] = read_entry(l->keys, i);
-  qsort(l->sorted, l->keys->n, sizeof *l->sorted, compare_entries);
+  qsort(l->sorted, (size_t)l->keys->n, sizeof *l->sorted, compare_entries);
   return TL_OK;
 }
 
@@ -259,7 +259,7 @@ static tl_status mark(tl_eval *ctx, const lookup *l) {
   dims[in->rank] = (int64_t)l->keys->n;
   TL_TRY(tl_eval_result(ctx, 0, TL_DTYPE_F32, in->rank + 1, dims, &out));
   if (out->n)
-    memset(out->data, 0, out->bytes);
+    memset(out->data, 0, (size_t)out->bytes);
   for (uint64_t i = 0; i < in->n; i++) {
     entry key = read_entry(in, i);
     if (!is_text(in)) /* floats are truncated to integers */

@@ -135,7 +135,7 @@ static tl_status run_embedding(tl_eval *ctx, embedding *e, const tl_host *positi
     return TL_OK;
   /* tl_eval_lines loads lines of an operand, and there is none of this shape: the result itself
    * serves, so its bytes must be initialized */
-  memset(e->out->data, 0, e->out->bytes);
+  memset(e->out->data, 0, (size_t)e->out->bytes);
   return tl_eval_lines(ctx, e->out, (tl_lines){ids->n, e->width, 1}, e->out,
                        (tl_line_work){embed_line, e, e->width});
 }

@@ -65,7 +65,7 @@ static tl_status gather_along(tl_eval *ctx, int64_t at) {
   TL_TRY(tl_eval_units_result(ctx, 0, (tl_dtype)t->dtype, rank, dims, &to));
   if (to.t->n) {
     tl_around a = tl_eval_around(t, axis);
-    size_t run = a.inner * from.size;
+    size_t run = (size_t)a.inner * from.size;
     gather g = {to.data, from.data, index, indices->n, a.axis * run, run};
     tl_eval_for(ctx, a.outer * g.n, GRAIN_BYTES / run + 1, pick_range, &g);
   }
@@ -191,7 +191,7 @@ tl_status tl_eval_gather_nd(tl_eval *ctx) {
   TL_TRY(gather_nd_shape(ctx, batch, &rank, dims));
   TL_TRY(tl_eval_units_result(ctx, 0, (tl_dtype)t->dtype, rank, dims, &to));
   if (to.t->n) {
-    tuples g = {to.data, from.data, places.at, from.size, to.t->n / places.n * from.size};
+    tuples g = {to.data, from.data, places.at, from.size, (size_t)(to.t->n / places.n) * from.size};
     tl_eval_for(ctx, places.n, GRAIN_BYTES / g.run + 1, pick_tuples, &g);
   }
   tl_eval_units_done(&to);
@@ -224,7 +224,7 @@ tl_status tl_eval_compress(tl_eval *ctx) {
   dims[axis] = kept;
   TL_TRY(tl_eval_units_result(ctx, 0, (tl_dtype)t->dtype, at ? t->rank : 1, dims, &to));
   char *place = to.data;
-  size_t run = a.inner * from.size;
+  size_t run = (size_t)a.inner * from.size;
   for (uint64_t o = 0; to.t->n && o < a.outer; o++)
     for (uint64_t i = 0; i < n; i++)
       if (keep[i]) {

@@ -71,7 +71,7 @@ static void sort_items(const tl_host *t, const tl_around *s, uint64_t *at, uint6
         spare[k] = left ? at[a++] : at[b++];
       }
     }
-    memcpy(at, spare, s->axis * sizeof *at);
+    memcpy(at, spare, (size_t)s->axis * sizeof *at);
   }
 }
 
@@ -104,7 +104,7 @@ static void order_by_appearance(const tl_around *s, groups *g, uint64_t *spare) 
       spare[g->group[i]] = seen++;
   for (uint64_t i = 0; i < s->axis; i++)
     g->group[i] = spare[g->group[i]];
-  memset(g->count, 0, g->n * sizeof *g->count);
+  memset(g->count, 0, (size_t)g->n * sizeof *g->count);
   for (uint64_t i = 0; i < s->axis; i++) {
     uint64_t k = g->group[i];
     if (g->count[k]++ == 0)
@@ -137,7 +137,7 @@ static tl_status numbers_result(tl_eval *ctx, uint32_t i, const uint64_t *v, uin
   tl_host *y;
   TL_TRY(tl_eval_result(ctx, i, TL_DTYPE_I64, 1, &dim, &y));
   if (n)
-    memcpy(y->data, v, n * sizeof *v);
+    memcpy(y->data, v, (size_t)n * sizeof *v);
   return TL_OK;
 }
 
@@ -149,7 +149,7 @@ static tl_status values_result(tl_eval *ctx, int rank, int64_t *dims, uint32_t a
   dims[axis] = (int64_t)g->n;
   TL_TRY(tl_eval_units(ctx, 0, &from));
   TL_TRY(tl_eval_units_result(ctx, 0, (tl_dtype)ctx->in[0]->dtype, rank, dims, &to));
-  size_t run = s->inner * from.size;
+  size_t run = (size_t)s->inner * from.size;
   for (uint64_t o = 0; to.t->n && o < s->outer; o++)
     for (uint64_t k = 0; k < g->n; k++)
       memcpy(to.data + (o * g->n + k) * run, from.data + (o * s->axis + g->first[k]) * run, run);

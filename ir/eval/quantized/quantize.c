@@ -252,7 +252,7 @@ tl_status tl_eval_quantize_linear(tl_eval *ctx) {
   j.precision = precision ? tl_dtype_from_onnx(precision) : (tl_dtype)ctx->in[1]->dtype;
   TL_TRY(tl_eval_result_like(ctx, 0, to, ctx->in[0], &j.to));
   if (tl_dtype_get(to)->bits < 8 && j.to->bytes)
-    memset(j.to->data, 0, j.to->bytes);
+    memset(j.to->data, 0, (size_t)j.to->bytes);
   run(ctx, &j, quantize_range, to);
   return TL_OK;
 }

@@ -276,7 +276,7 @@ tl_status tl_eval_string_normalizer(tl_eval *ctx) {
   int64_t dims[2] = {1, n ? (int64_t)n : 1};
   TL_TRY(tl_eval_result(ctx, 0, TL_DTYPE_STRING, t->rank, t->rank == 2 ? dims : dims + 1, &y));
   if (n)
-    memcpy(y->data, kept, n * sizeof *kept);
+    memcpy(y->data, kept, (size_t)n * sizeof *kept);
   return TL_OK;
 }
 

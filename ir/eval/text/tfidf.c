@@ -145,7 +145,7 @@ tl_status tl_eval_tfidf(tl_eval *ctx) {
   TL_TRY(tl_eval_result(ctx, 0, TL_DTYPE_F32, t->rank == 2 ? 2 : 1, t->rank == 2 ? dims : dims + 1,
                         &y));
   if (y->bytes)
-    memset(y->data, 0, y->bytes);
+    memset(y->data, 0, (size_t)y->bytes);
   for (uint64_t r = 0; y->n && r < rows; r++)
     count_row(&w, r * length, length, (float *)y->data + r * w.columns);
   return weigh(&w, y->data, rows);

@@ -197,7 +197,7 @@ static tl_status declare_params(names *ctx) {
 static tl_status with_table(names *ctx, tl_status (*fn)(names *ctx, uint32_t *table)) {
   const tl_train_spec *s = tl_step_state_of(ctx->m)->declared;
   uint64_t most = (uint64_t)tl_module_value_end(ctx->m) + s->n_states + s->n_grads;
-  uint32_t *table = calloc(most + 1, sizeof *table);
+  uint32_t *table = calloc((size_t)most + 1, sizeof *table);
   tl_status status = table ? fn(ctx, table) : tl_no_memory(ctx->m);
   free(table);
   return status;
