@@ -9,7 +9,7 @@ SEED ?= 1
 KILLED ?= 80
 
 .PHONY: all demo check test install bench fuzz oom random endurance update format clean dist sbom deb static \
-	check-deb check-aarch64 check-armhf mutate coverage analyze deep
+	check-deb check-aarch64 check-armhf check-i386 check-s390x mutate coverage analyze deep
 
 all:
 	@sh scripts/install-deps build
@@ -107,7 +107,7 @@ analyze:
 	@/usr/bin/python3 tests/analyze/integers.py --build build-integers
 
 # The long forms of what CI samples: hours.
-deep: random oom fuzz mutate coverage analyze
+deep: random oom fuzz mutate coverage analyze check-aarch64 check-armhf check-i386 check-s390x
 
 # Rewrites golden outputs and generated documents; review the diff.
 update: all
@@ -134,16 +134,12 @@ static:
 	@sh scripts/install-deps build
 	@sh scripts/static
 
-# The program for aarch64, run by qemu: units, golden files, 200 conversions with the bytes of this
-# machine. Takes half an hour.
-check-aarch64: all
-	@sh scripts/install-deps aarch64
-	@/usr/bin/python3 tests/packages/machine.py --machine aarch64 --tailor $(BUILD)/tools/tailor --build build-aarch64
-
-# The same for a machine of 32 bits.
-check-armhf: all
-	@sh scripts/install-deps armhf
-	@/usr/bin/python3 tests/packages/machine.py --machine armhf --tailor $(BUILD)/tools/tailor --build build-armhf
+# The program for another machine, run by qemu: units, golden files, 200 conversions and evaluations
+# with the bytes of this machine. armhf and i386 have 32 bits, s390x the other byte order. Half an hour
+# each.
+check-aarch64 check-armhf check-i386 check-s390x: check-%: all
+	@sh scripts/install-deps $*
+	@/usr/bin/python3 tests/packages/machine.py --machine $* --tailor $(BUILD)/tools/tailor --build build-$*
 
 sbom: all
 	@mkdir -p dist

@@ -73,7 +73,7 @@ void tl_hash_tensor(const tl_tensor *t, char hash[65]) {
   size_t n;
   tl_sha256_start(&sha);
   for (uint64_t at = 0; at < t->bytes; at += n) {
-    const void *p = tl_tensor_block(t, at, &room, &n);
+    const void *p = tl_tensor_file_block(t, at, &room, &n);
     tl_sha256_add(&sha, p, n);
   }
   tl_sha256_finish(&sha, hash);

@@ -137,7 +137,6 @@ void tl_wire_uint(tl_wire *w, uint32_t field, uint64_t v) {
   advance(w, used + put_varint(p + used, v));
 }
 
-/* Copies the bytes as they are: protobuf is little-endian, and so is every host we build for. */
 void tl_wire_float(tl_wire *w, uint32_t field, float v) {
   if (!w->out) {
     w->counted += tl_varint_size(tag_of(field, WIRE_FIXED32)) + sizeof v;
@@ -148,6 +147,7 @@ void tl_wire_float(tl_wire *w, uint32_t field, float v) {
     return;
   size_t used = put_varint(p, tag_of(field, WIRE_FIXED32));
   memcpy(p + used, &v, sizeof v);
+  tl_order_turn(TL_DTYPE_F32, p + used, sizeof v);
   advance(w, used + sizeof v);
 }
 
@@ -197,6 +197,24 @@ void tl_wire_view(tl_wire *w, uint32_t field, const tl_file *f, uint64_t offset,
     w->failed = tl_writer_copy(w->out, f, offset, length) != TL_OK;
 }
 
+void tl_wire_elements(tl_wire *w, uint32_t field, tl_dtype d, const void *p, uint64_t n) {
+  add_head(w, field, n);
+  if (!w->out || !tl_order_differs(d)) {
+    tl_wire_raw(w, p, n);
+    return;
+  }
+  const unsigned char *from = p;
+  for (uint64_t at = 0, k; at < n && !w->failed; at += k) {
+    k = n - at < CHUNK ? n - at : CHUNK;
+    unsigned char *room = space(w, (size_t)k);
+    if (!room)
+      return;
+    memcpy(room, from + at, (size_t)k);
+    tl_order_turn(d, room, k);
+    advance(w, (size_t)k);
+  }
+}
+
 void tl_wire_packed_ints(tl_wire *w, uint32_t field, const int64_t *v, uint32_t n) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < n; i++)
@@ -210,7 +228,7 @@ void tl_wire_packed_ints(tl_wire *w, uint32_t field, const int64_t *v, uint32_t 
 
 void tl_wire_packed_floats(tl_wire *w, uint32_t field, const float *v, uint32_t n) {
   if (n)
-    tl_wire_bytes(w, field, v, (uint64_t)n * sizeof *v);
+    tl_wire_elements(w, field, TL_DTYPE_F32, v, (uint64_t)n * sizeof *v);
 }
 
 bool tl_wire_recall(tl_wire *w, uint32_t field, const tl_wire_kept *k) {

@@ -16,6 +16,7 @@
 #ifndef TL_BACKEND_WIRE_H
 #define TL_BACKEND_WIRE_H
 
+#include "ir/byte_order.h"
 #include "support/arena.h"
 #include "support/file.h"
 #include "support/vec.h"
@@ -60,6 +61,8 @@ static inline void tl_wire_int(tl_wire *w, uint32_t field, int64_t v) {
 }
 void tl_wire_float(tl_wire *w, uint32_t field, float v);
 void tl_wire_bytes(tl_wire *w, uint32_t field, const void *p, uint64_t n);
+/* Appends a byte field with n bytes of elements in memory, as files have them. */
+void tl_wire_elements(tl_wire *w, uint32_t field, tl_dtype d, const void *p, uint64_t n);
 static inline void tl_wire_sv(tl_wire *w, uint32_t field, tl_sv s) {
   tl_wire_bytes(w, field, s.p, s.n);
 }

@@ -3,6 +3,7 @@
  * chosen at run time. tests/unit/test_half.c holds them to the same bits. */
 #include "ir/half.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 #endif
+
+_Static_assert(FLT_EVAL_METHOD == 0, "floats are computed as floats: see meson.build");
 
 /* 65520 is half way between 65504 and 2^16; 2^-25 is half way to the least subnormal, 2^-24. A tie
  * rounds to even: up to infinity, and down to 0. */

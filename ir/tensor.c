@@ -53,6 +53,33 @@ const tl_tensor *tl_tensor_get(const tl_module *m, tl_tensor_id id) {
   return TL_SLAB_AT(&m->tensors, tl_tensor, id);
 }
 
+/* Only where bytes are turned round has a view of a file room for a copy. */
+#if TL_ORDER_OF_FILES
+static const void *turned_view(const tl_tensor *t) { return (void)t, NULL; }
+
+static void set_turned_view(tl_tensor *t, const void *copy) { (void)t, (void)copy; }
+#else
+static const void *turned_view(const tl_tensor *t) { return t->u.view.turned; }
+
+static void set_turned_view(tl_tensor *t, const void *copy) { t->u.view.turned = copy; }
+#endif
+
+tl_status tl_tensor_turn_copy(tl_module *m, tl_tensor *t) {
+  if (t->kind == TL_SOURCE_FILE)
+    set_turned_view(t, NULL);
+  if (!tl_order_differs((tl_dtype)t->dtype) || t->bytes == 0)
+    return TL_OK;
+  void *copy = tl_arena_copy(&m->arena, tl_tensor_data(t), t->bytes);
+  if (!copy)
+    return TL_NO_MEMORY;
+  tl_order_turn((tl_dtype)t->dtype, copy, t->bytes);
+  if (t->kind == TL_SOURCE_FILE)
+    set_turned_view(t, copy);
+  else
+    t->u.data = copy;
+  return TL_OK;
+}
+
 /* Strings are symbols and expressions are computed: both have no bytes to point to. */
 const void *tl_tensor_data(const tl_tensor *t) {
   switch ((tl_source_kind)t->kind) {
@@ -60,7 +87,7 @@ const void *tl_tensor_data(const tl_tensor *t) {
   case TL_SOURCE_FILE:
     TL_ASSERT(t->u.view.offset <= t->u.view.file->size &&
               t->bytes <= t->u.view.file->size - t->u.view.offset);
-    return t->u.view.file->data + t->u.view.offset;
+    return turned_view(t) ? turned_view(t) : t->u.view.file->data + t->u.view.offset;
   case TL_SOURCE_STRINGS:
   case TL_SOURCE_EXPR: return NULL;
   }
@@ -170,7 +197,7 @@ bool tl_tensor_float_at(const tl_module *m, const tl_tensor *t, uint64_t i, doub
 /* Strings are interned, so that equal ones are equal symbols. */
 static bool same_strings(const tl_module *m, const tl_tensor *a, const tl_tensor *b) {
   uint64_t n = tl_tensor_elements(m, a);
-  return memcmp(a->u.strings, b->u.strings, n * sizeof *a->u.strings) == 0;
+  return memcmp(a->u.strings, b->u.strings, (size_t)n * sizeof *a->u.strings) == 0;
 }
 
 /* Compares block by block, since either tensor may be computed; blocks of the two may have

@@ -4,6 +4,7 @@
 #ifndef TL_IR_TENSOR_H
 #define TL_IR_TENSOR_H
 
+#include "ir/byte_order.h"
 #include "ir/type.h"
 #include "support/file.h"
 
@@ -13,8 +14,8 @@ typedef uint32_t tl_tensor_id;
 
 /* Where the data is. */
 typedef enum tl_source_kind {
-  TL_SOURCE_BYTES = 0, /* little-endian, row-major, packed; in the arena or static */
-  TL_SOURCE_FILE,      /* the same bytes, inside a mapped file */
+  TL_SOURCE_BYTES = 0, /* row-major, packed, in the machine's byte order; in the arena or static */
+  TL_SOURCE_FILE,      /* inside a mapped file, with the low byte of a number first */
   TL_SOURCE_STRINGS,   /* one symbol per element */
   TL_SOURCE_EXPR       /* computed when it is read, see tensor_expr.h */
 } tl_source_kind;
@@ -35,6 +36,9 @@ typedef struct tl_tensor {
     struct {
       const tl_file *file; /* borrowed; the module owns its files */
       uint64_t offset;
+#if !TL_ORDER_OF_FILES
+      const void *turned; /* a copy in the machine's byte order, arena; NULL: it is the same */
+#endif
     } view;
   } u;
 } tl_tensor;
@@ -49,9 +53,19 @@ tl_tensor_id tl_tensor_i64s(tl_module *m, const int64_t *v, uint32_t n, int rank
 tl_tensor_id tl_tensor_i32s(tl_module *m, const int32_t *v, uint32_t n, int rank);
 tl_tensor_id tl_tensor_f32s(tl_module *m, const float *v, uint32_t n, int rank);
 
+/* Gives a tensor that was just made of the bytes of a file its data in the byte order of this
+ * machine: a copy in the arena, where the two orders differ. TL_NO_MEMORY. */
+static inline tl_status tl_tensor_turn(tl_module *m, tl_tensor *t) TL_NODISCARD;
+/* The same where the orders differ; nothing elsewhere. */
+tl_status tl_tensor_turn_copy(tl_module *m, tl_tensor *t) TL_NODISCARD;
+
+static inline tl_status tl_tensor_turn(tl_module *m, tl_tensor *t) {
+  return TL_ORDER_OF_FILES ? TL_OK : tl_tensor_turn_copy(m, t);
+}
+
 /* Returns the tensor of an id other than 0. */
 const tl_tensor *tl_tensor_get(const tl_module *m, tl_tensor_id id);
-/* Returns the bytes of a BYTES or FILE tensor; NULL for strings and for what is computed, which
+/* Returns the elements of a BYTES or FILE tensor; NULL for strings and for what is computed, which
  * only tl_tensor_read and tl_tensor_block (tensor_expr.h) read. */
 const void *tl_tensor_data(const tl_tensor *t);
 /* Returns the number of elements. */

@@ -203,6 +203,11 @@ static bool same_parameters(const tl_tensor_expr *a, const tl_tensor_expr *b) {
          memcmp(a->strides, b->strides, n) == 0;
 }
 
+/* Returns where the bytes of a tensor are that is not computed: in the file, for a view of one. */
+static const void *place_of(const tl_tensor *t) {
+  return t->kind == TL_SOURCE_FILE ? t->u.view.file->data + t->u.view.offset : tl_tensor_data(t);
+}
+
 /* Sources that are not computed are the same when their bytes are at one address. */
 bool tl_tensor_expr_equal(const tl_tensor *a, const tl_tensor *b) {
   if (a == b)
@@ -211,8 +216,7 @@ bool tl_tensor_expr_equal(const tl_tensor *a, const tl_tensor *b) {
       a->bytes != b->bytes)
     return false;
   if (a->kind != TL_SOURCE_EXPR || b->kind != TL_SOURCE_EXPR)
-    return a->kind != TL_SOURCE_EXPR && b->kind != TL_SOURCE_EXPR &&
-           tl_tensor_data(a) == tl_tensor_data(b);
+    return a->kind != TL_SOURCE_EXPR && b->kind != TL_SOURCE_EXPR && place_of(a) == place_of(b);
   if (a->u.expr == b->u.expr)
     return true;
   if (!same_parameters(a->u.expr, b->u.expr))

@@ -73,6 +73,10 @@ typedef union tl_tensor_room {
  * NULL for strings. */
 const void *tl_tensor_block(const tl_tensor *t, uint64_t offset, tl_tensor_room *room, size_t *n);
 
+/* As tl_tensor_block, in the byte order of files. */
+const void *tl_tensor_file_block(const tl_tensor *t, uint64_t offset, tl_tensor_room *room,
+                                 size_t *n);
+
 /* Returns true for the same expression over the same bytes. */
 bool tl_tensor_expr_equal(const tl_tensor *a, const tl_tensor *b);
 /* Hashes an expression and where its bytes are; equal expressions have equal hashes. */

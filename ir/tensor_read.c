@@ -517,3 +517,19 @@ const void *tl_tensor_block(const tl_tensor *t, uint64_t offset, tl_tensor_room 
   tl_tensor_read(t, offset / size_of(t), *n / size_of(t), room->bytes);
   return room->bytes;
 }
+
+/* The bytes of a view are in its file; others are copied, and turned round. */
+const void *tl_tensor_file_block(const tl_tensor *t, uint64_t offset, tl_tensor_room *room,
+                                 size_t *n) {
+  const void *p = tl_tensor_block(t, offset, room, n);
+  if (!p || !tl_order_differs((tl_dtype)t->dtype))
+    return p;
+  if (t->kind == TL_SOURCE_FILE)
+    return t->u.view.file->data + t->u.view.offset + offset;
+  if (p != room->bytes) {
+    *n = *n < TL_TENSOR_BLOCK ? *n : TL_TENSOR_BLOCK;
+    memcpy(room->bytes, p, *n);
+  }
+  tl_order_turn((tl_dtype)t->dtype, room->bytes, *n);
+  return room->bytes;
+}

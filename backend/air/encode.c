@@ -68,6 +68,7 @@ void tl_encode_int(tl_encoder *b, unsigned field, int64_t v) {
 
 void tl_encode_float(tl_encoder *b, unsigned field, float v) {
   tl_encode_varint(b, (uint64_t)field << 3 | TL_WIRE_FIXED32);
+  tl_order_turn(TL_DTYPE_F32, &v, sizeof v);
   tl_encode_raw(b, &v, sizeof v);
 }
 
@@ -91,8 +92,11 @@ void tl_encode_ints(tl_encoder *b, unsigned field, const int64_t *v, uint32_t n)
 }
 
 void tl_encode_floats(tl_encoder *b, unsigned field, const float *v, uint32_t n) {
-  if (n)
-    tl_encode_bytes(b, field, (tl_sv){(const char *)v, n * sizeof *v});
+  if (n == 0)
+    return;
+  tl_encode_bytes(b, field, (tl_sv){(const char *)v, n * sizeof *v});
+  if (!b->failed)
+    tl_order_turn(TL_DTYPE_F32, b->p + b->n - n * sizeof *v, n * sizeof *v);
 }
 
 /* Copies the data of a tensor, one block of a view or of a computed tensor at a time. */
@@ -102,7 +106,7 @@ static void encode_blocks(tl_encoder *b, unsigned field, const tl_tensor *t) {
   tl_encode_varint(b, (uint64_t)field << 3 | TL_WIRE_LENGTH);
   tl_encode_varint(b, t->bytes);
   for (uint64_t at = 0; at < t->bytes; at += n) {
-    const void *p = tl_tensor_block(t, at, &room, &n);
+    const void *p = tl_tensor_file_block(t, at, &room, &n);
     tl_encode_raw(b, p, n);
   }
 }

@@ -2,6 +2,8 @@
 /* Writes values as .npy arrays, the file format of NumPy. */
 #include "backend/value/value.h"
 
+#include "backend/data.h"
+
 /* PREFIX: bytes of magic, version and header length. ALIGNMENT: elements begin at a multiple of it.
  */
 enum { PREFIX = 10, ALIGNMENT = 64 };
@@ -65,7 +67,7 @@ tl_status tl_value_emit_npy(const tl_host *v, tl_writer *out) {
   if (status == TL_OK)
     status = tl_writer_write(out, head.p, head.n);
   if (status == TL_OK && v->bytes)
-    status = tl_writer_write(out, v->data, v->bytes);
+    status = tl_data_write_elements(out, (tl_dtype)v->dtype, v->data, v->bytes);
   tl_buf_release(&head);
   return status;
 }

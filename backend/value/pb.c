@@ -30,7 +30,7 @@ static void emit_tensor(tl_wire *w, const tl_host *v, tl_sv name) {
     tl_wire_sv(w, TENSOR_STRING_DATA, ((const tl_sv *)v->data)[i]);
   tl_wire_sv_if(w, TENSOR_NAME, name);
   if (v->dtype != TL_DTYPE_STRING)
-    tl_wire_bytes(w, TENSOR_RAW_DATA, v->bytes ? v->data : "", v->bytes);
+    tl_wire_elements(w, TENSOR_RAW_DATA, (tl_dtype)v->dtype, v->bytes ? v->data : "", v->bytes);
 }
 
 /* The field of SequenceProto or OptionalProto that holds a value, and its number as element type.

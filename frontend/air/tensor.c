@@ -54,7 +54,7 @@ static tl_status inside(tl_air_reader *r, tl_tensor *t, tl_proto data, tl_locati
                    "the data of a constant has %llu bytes, its shape needs %llu",
                    (unsigned long long)tl_proto_left(&data), (unsigned long long)t->bytes);
   tl_data_source source = source_of(r);
-  tl_data_inside(&source, data.p, t);
+  TL_TRY(tl_data_inside(&source, data.p, t));
   return add(r, t, out);
 }
 

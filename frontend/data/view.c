@@ -2,7 +2,7 @@
 /* Implements views of data (view.h). */
 #include "frontend/data/view.h"
 
-void tl_data_inside(const tl_data_source *s, const unsigned char *p, tl_tensor *t) {
+tl_status tl_data_inside(const tl_data_source *s, const unsigned char *p, tl_tensor *t) {
   if (s->file) {
     t->kind = TL_SOURCE_FILE;
     t->u.view.file = s->file;
@@ -11,6 +11,7 @@ void tl_data_inside(const tl_data_source *s, const unsigned char *p, tl_tensor *
     t->kind = TL_SOURCE_BYTES;
     t->u.data = p;
   }
+  return tl_tensor_turn(s->m, t);
 }
 
 /* Models name the same file for many tensors, mostly the one they named last. */
@@ -50,5 +51,5 @@ tl_status tl_data_beside(const tl_data_source *s, tl_sv location, uint64_t offse
   t->external = true;
   t->u.view.file = file;
   t->u.view.offset = offset;
-  return TL_OK;
+  return tl_tensor_turn(s->m, t);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Data of tensors as views: of the bytes of the model itself, or of files beside it. Nothing is
- * copied or read. */
+ * copied or read, but where numbers have to be turned round (ir/byte_order.h). */
 #ifndef TL_FRONTEND_DATA_VIEW_H
 #define TL_FRONTEND_DATA_VIEW_H
 
@@ -34,8 +34,9 @@ typedef struct tl_data_source {
   tl_side_file_vec *opened;   /* each file is opened once */
 } tl_data_source;
 
-/* Makes *t a view of the bytes at p, which are of the model. */
-void tl_data_inside(const tl_data_source *s, const unsigned char *p, tl_tensor *t);
+/* Makes *t a view of the bytes at p, which are of the model. TL_NO_MEMORY. */
+tl_status tl_data_inside(const tl_data_source *s, const unsigned char *p,
+                         tl_tensor *t) TL_NODISCARD;
 /* Makes *t a view of t->bytes bytes at `offset` of a file that must lie below the folder of the
  * model. TL_UNSUPPORTED for a model in memory with nobody to open the file, TL_INVALID_MODEL for a
  * range beyond the end of the file, TL_IO, TL_NO_MEMORY; all but the last are reported. */

@@ -17,7 +17,7 @@ typedef struct npy {
   int64_t dims[TL_MAX_RANK];
   uint64_t start; /* of the elements, bytes into the data */
   tl_dtype dtype;
-  bool swapped; /* the file has the other byte order */
+  bool swapped; /* the file has another byte order than memory */
 } npy;
 
 static tl_status fail(const npy *reader, const char *what) {
@@ -179,7 +179,7 @@ static tl_status find_dtype(npy *reader) {
     if (!tl_sv_is(kind, rows[i].kind))
       continue;
     reader->dtype = rows[i].dtype;
-    reader->swapped = order == '>';
+    reader->swapped = (order == '>') == TL_ORDER_OF_FILES && tl_order_unit(reader->dtype) > 1;
     return TL_OK;
   }
   return tl_fail(reader->store->diag, TL_UNSUPPORTED, TL_AT_FILE(reader->path),
@@ -258,7 +258,7 @@ static tl_status read_elements(npy *reader, tl_host_heap *heap, tl_host **out) {
   if (!plain)
     rearrange(reader, *out);
   else if (!aligned && bytes)
-    memcpy((*out)->data, data, bytes);
+    memcpy((*out)->data, data, (size_t)bytes);
   return TL_OK;
 }
 

@@ -139,8 +139,7 @@ static tl_status view_bytes(tl_onnx_reader *r, const tensor_wire *t, tl_proto by
   if (tl_proto_left(&bytes) != out->bytes)
     return wrong_size(r, t, out, tl_proto_left(&bytes), "bytes");
   tl_data_source source = tl_onnx_data(r);
-  tl_data_inside(&source, bytes.p, out);
-  return TL_OK;
+  return tl_data_inside(&source, bytes.p, out);
 }
 
 typedef struct number_sink {
@@ -207,6 +206,7 @@ static tl_status read_numbers(tl_onnx_reader *r, const tensor_wire *t, tl_tensor
   sink.at = data;
   if (!walk_numbers(t, &sink))
     return tl_onnx_malformed(r, t->body.p, "TensorProto");
+  tl_order_turn((tl_dtype)out->dtype, data, out->bytes);
   out->kind = TL_SOURCE_BYTES;
   out->u.data = data;
   return TL_OK;

@@ -108,8 +108,8 @@ typedef enum tl_element {
 /* Dims that are no size: not known, and a symbol (its name is asked for apart). */
 enum { TL_DIM_OPEN = -1, TL_DIM_NAMED = -2, TL_RANK_OPEN = -1 };
 
-/* A tensor in memory: row-major, little-endian, packed. Who made a view says how long it is valid.
- * */
+/* A tensor in memory: row-major, packed, in the byte order of the machine. Who made a view says how
+ * long it is valid. */
 typedef struct tl_tensor_view {
   const char *name;    /* may be NULL where nobody asks for it */
   tl_element element;  /* type of elements */

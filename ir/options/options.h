@@ -33,7 +33,7 @@ typedef struct tl_frozen_input {
   tl_sv name;
   const char *path;    /* NULL: not from a file */
   const tl_sv *items;  /* [n] elements as text, row-major; NULL: `data` has them */
-  const void *data;    /* little-endian, row-major, packed */
+  const void *data;    /* as in memory: row-major, packed */
   uint64_t bytes;      /* of data */
   tl_dtype dtype;      /* of data */
   uint64_t n;          /* elements */

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "ir/byte_order.h"
+
 typedef struct float_form {
   uint64_t usual_nan;
   uint64_t magnitude; /* mask of all bits but the sign */
@@ -35,12 +37,6 @@ bool tl_literal_is_plain(tl_dtype d, const void *data, uint64_t n) {
     if (p[i] > 1)
       return false;
   return true;
-}
-
-static uint64_t load_bits(tl_dtype d, const void *element) {
-  uint64_t bits = 0;
-  memcpy(&bits, element, tl_dtype_get(d)->bits / 8); /* little-endian hosts only */
-  return bits;
 }
 
 static void add_nan(tl_buf *out, uint64_t bits) {
@@ -122,7 +118,7 @@ static void add_float_element(tl_buf *out, tl_dtype d, uint64_t bits, const floa
 
 void tl_literal_add(tl_buf *out, tl_dtype d, const void *element) {
   float_form form;
-  uint64_t bits = load_bits(d, element);
+  uint64_t bits = tl_uint_load(element, tl_dtype_get(d)->bits / 8u);
   if (form_of(d, &form)) {
     add_float_element(out, d, bits, &form);
   } else if (d == TL_DTYPE_BOOL) {
@@ -199,6 +195,6 @@ bool tl_literal_parse(tl_dtype d, tl_sv text, void *element) {
     good = bits || tl_sv_is(text, "false");
   }
   if (good)
-    memcpy(element, &bits, sizeof bits);
+    tl_uint_store(element, bits, tl_dtype_get(d)->bits / 8u);
   return good;
 }

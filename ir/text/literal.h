@@ -13,7 +13,7 @@ bool tl_literal_is_plain(tl_dtype d, const void *data, uint64_t n);
 /* Adds one element of a plain dtype. */
 void tl_literal_add(tl_buf *out, tl_dtype d, const void *element);
 
-/* Reads one element of a plain dtype into `element` (room for 8 bytes). Integers are accepted for
+/* Reads one element of a plain dtype into `element`. Integers are accepted for
  * floats. False on junk, on a value out of range or when the dtype has no notation. */
 bool tl_literal_parse(tl_dtype d, tl_sv text, void *element);
 

@@ -24,10 +24,8 @@ static bool is_float_text(tl_sv s) {
 }
 
 static tl_status parse_float(tl_parser *p, float *out) {
-  uint64_t bits = 0;
-  if (!is_number(&p->at) || !tl_literal_parse(TL_DTYPE_F32, p->at.text, &bits))
+  if (!is_number(&p->at) || !tl_literal_parse(TL_DTYPE_F32, p->at.text, out))
     return tl_parse_expected(p, "a float");
-  memcpy(out, &bits, sizeof *out);
   tl_parse_advance(p);
   return TL_OK;
 }

@@ -100,6 +100,7 @@ static tl_status parse_hex(tl_parser *p, draft *d) {
     bytes[i / 2] = (char)(high << 4 | low);
   }
   d->t.u.data = bytes;
+  tl_order_turn((tl_dtype)d->t.dtype, bytes, s.n / 2);
   tl_parse_advance(p);
   return tl_parse_expect(p, ")");
 }
@@ -190,6 +191,8 @@ static tl_status parse_view(tl_parser *p, draft *d, bool external) {
   d->t.external = external;
   d->t.u.view.file = file;
   d->t.u.view.offset = offset;
+  if (tl_tensor_turn(p->m, &d->t) != TL_OK)
+    return tl_parse_memory(p);
   return tl_parse_expect(p, ")");
 }
 

@@ -7,10 +7,9 @@
 
 enum { MAX_SHOWN_ELEMENTS = 16 };
 
-static void add_hex(tl_buf *out, const unsigned char *p, uint64_t n) {
+static void add_digits(tl_buf *out, const unsigned char *p, uint64_t n) {
   static const char digits[] = "0123456789abcdef";
   char chunk[512];
-  tl_buf_add_z(out, "hex(\"");
   for (uint64_t i = 0; i < n;) {
     size_t at = 0;
     for (; i < n && at < sizeof chunk; i++) {
@@ -18,6 +17,17 @@ static void add_hex(tl_buf *out, const unsigned char *p, uint64_t n) {
       chunk[at++] = digits[p[i] & 15];
     }
     tl_buf_add(out, chunk, at);
+  }
+}
+
+/* Adds the bytes of a tensor as a file would have them. */
+static void add_hex(tl_buf *out, const tl_tensor *t) {
+  tl_tensor_room room;
+  size_t n;
+  tl_buf_add_z(out, "hex(\"");
+  for (uint64_t at = 0; at < t->bytes; at += n) {
+    const void *p = tl_tensor_file_block(t, at, &room, &n);
+    add_digits(out, p, n);
   }
   tl_buf_add_z(out, "\")");
 }
@@ -105,7 +115,7 @@ void tl_tensor_print(const tl_module *m, const tl_tensor *t, bool elide, tl_buf 
   else if (t->kind == TL_SOURCE_FILE)
     add_view(m, t, out);
   else
-    add_hex(out, tl_tensor_data(t), t->bytes);
+    add_hex(out, t);
 }
 
 static void add_typed_tensor(const tl_module *m, const tl_tensor *t, bool elide, tl_buf *out) {

@@ -114,8 +114,8 @@ static bool put_integer(tl_sv text, tl_dtype dtype, void *data, uint64_t i) {
   u = is_unsigned ? u : (uint64_t)v;
   if (bits < 8)
     tl_packed_set(dtype, data, i, (int)(int64_t)u);
-  else /* little-endian hosts only, as everywhere */
-    memcpy((char *)data + i * (bits / 8), &u, bits / 8);
+  else
+    tl_uint_store((char *)data + i * (bits / 8), u, bits / 8);
   return true;
 }
 
@@ -142,7 +142,7 @@ static bool put(tl_sv text, tl_dtype dtype, void *data, uint64_t i) {
 static tl_status read_items(tl_module *m, const tl_frozen_input *f, tl_type_id type,
                             tl_host *values, tl_tensor_id *out) {
   tl_dtype dtype = tl_type_dtype(m, type);
-  memset(values->data, 0, values->bytes);
+  memset(values->data, 0, (size_t)values->bytes);
   for (uint64_t i = 0; i < f->n; i++)
     if (!put(f->items[i], dtype, values->data, i))
       return tl_fail_code(m->diag, TL_INVALID_ARGUMENT, "E10049", at_option(m, f->name),

@@ -70,9 +70,10 @@ static void make_exprs(making *k) {
     tl_expr *e = &k->exprs[i];
     *e = (tl_expr){.kind = from->kind, .function = from->function, .n = from->n};
     e->text = text_of(from->text);
-    e->u.mask = from->u;
     if (from->kind == TL_EXPR_STRING)
       e->u.s = symbol_of(k, (tl_image_symbol)from->u);
+    else
+      e->u.mask = from->u;
     e->args = from->n ? args : NULL;
     for (uint16_t a = 0; a < from->n; a++)
       *args++ = &k->exprs[from->first + a];

@@ -210,8 +210,7 @@ static bool give_full_pads(operands *o) {
   return all && give_tensor(o, tl_tensor_i64s(site->m, all, 2 * (uint32_t)rank, 1));
 }
 
-/* Makes dequantization scales in the chip's format: u64 with the bits of an f32 in the low half
- * (little-endian). */
+/* Makes dequantization scales in the chip's format: u64 with the bits of an f32 in the low half. */
 static bool give_chip_scale(operands *o) {
   tl_site *site = o->x;
   const double *at;
@@ -221,7 +220,9 @@ static bool give_chip_scale(operands *o) {
   uint64_t *bits = tl_npu_room(site, n, sizeof *bits);
   for (uint32_t i = 0; bits && i < n; i++) {
     float f = (float)at[i];
-    memcpy(&bits[i], &f, sizeof f);
+    uint32_t low;
+    memcpy(&low, &f, sizeof f);
+    bits[i] = low;
   }
   tl_dim dim = n;
   tl_type_id type = tl_type_tensor(site->m, TL_DTYPE_U64, 1, &dim);

@@ -62,7 +62,7 @@ bool tl_npu_store(tl_dtype dtype, double v, void *out) {
   if (bytes == 0 || bytes > 8 || (dtype != TL_DTYPE_BOOL && !tl_dtype_is_integer(dtype)))
     return false;
   int64_t i = v >= 9.2e18 ? INT64_MAX : v <= -9.2e18 ? INT64_MIN : v < 0 || v >= 0 ? (int64_t)v : 0;
-  memcpy(out, &i, bytes);
+  tl_uint_store(out, (uint64_t)i, bytes);
   return true;
 }
 

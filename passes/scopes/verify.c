@@ -92,7 +92,7 @@ static void fill(trial *t, tl_host *h) {
       tl_host_from_f64((tl_dtype)h->dtype, &v, h->data, i, 1,
                        (tl_narrowing){true, TL_E8M0_NEAREST});
     else
-      memcpy((char *)h->data + i * size, &whole, size); /* little-endian */
+      tl_uint_store((char *)h->data + i * size, (uint64_t)whole, size);
   }
 }
 

@@ -193,19 +193,6 @@ def with_slurm(tool, place):
         assert got == sorted(f'{name}.air' for name in names), f'Slurm: {got}'
 
 
-def for_big_endian(_tool, place):
-    """A machine on which files would be read in the wrong order is refused before anything is
-    compiled."""
-    need('meson', 'gcc')
-    path = os.path.join(place, 'big.ini')
-    with open(path, 'w', encoding='utf-8') as f:
-        f.write("[binaries]\nc = 'gcc'\n[host_machine]\nsystem = 'linux'\n"
-                "cpu_family = 's390x'\ncpu = 's390x'\nendian = 'big'\n")
-    p = guard.run(['meson', 'setup', os.path.join(place, 'big'), ROOT, '--cross-file', path],
-                  capture_output=True, text=True)
-    assert p.returncode and 's390x is big-endian' in p.stdout, p.stdout
-
-
 def bazel_rules(place):
     """Options by which Debian's Bazel takes rules from the system instead of the network. Of those
     for C++, which Debian has for a later Bazel, it needs the native ones alone."""
@@ -261,7 +248,7 @@ def read_bazel(_tool, place):
 
 
 PROJECTS = [with_make, with_ninja, with_cmake, with_meson, with_jobserver, with_slurm,
-            for_big_endian, with_bazel, read_bazel]
+            with_bazel, read_bazel]
 
 
 def main():

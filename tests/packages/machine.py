@@ -1,14 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The program for another machine, run by qemu: unit tests, golden files, and conversions, whose
-bytes must be those of the program for this machine.
+"""The program for another machine, run by qemu: unit tests, golden files, conversions and
+evaluations, whose bytes must be those of the program for this machine.
 
-  machine.py --machine aarch64|armhf --tailor BIN --build FOLDER [--n 200] [--every 8]
+  machine.py --machine aarch64|armhf|i386|s390x --tailor BIN --build FOLDER [--n 200] [--every 8]
 
-FOLDER is made by scripts/cross. Converted are models of Debian's libonnx-testdata and the
-graphs of tests/oom, n of them, to ONNX and to AIR in turns. Of the golden files every eighth is
-read; --every 1 reads all, which takes an hour."""
+FOLDER is made by scripts/cross. Converted are models of Debian's libonnx-testdata and the graphs
+of tests/oom, n of them, to ONNX, to AIR and back, and to text in turns. As many of those models are
+evaluated on their own data, with results as .pb and .npy in turns; a NaN that arithmetic makes has
+a sign on x86 alone. Of the golden files every eighth is read; --every 1 reads all, which takes an
+hour."""
 import argparse
+import array
 import concurrent.futures
 import glob
 import os
@@ -26,7 +29,9 @@ import guard  # noqa: E402
 
 OFFICIAL = '/usr/lib/python3/dist-packages/onnx/backend/test/data'
 MACHINES = {'aarch64': ('aarch64-linux-gnu-gcc', 'qemu-aarch64'),
-            'armhf': ('arm-linux-gnueabihf-gcc', 'qemu-arm')}
+            'armhf': ('arm-linux-gnueabihf-gcc', 'qemu-arm'),
+            'i386': ('i686-linux-gnu-gcc', 'qemu-i386'),
+            's390x': ('s390x-linux-gnu-gcc', 'qemu-s390x')}
 
 
 def models(n):
@@ -36,35 +41,80 @@ def models(n):
     return (found + nodes[::step])[:n]
 
 
-def convert(tool, path, out):
-    """(exit code, what the file has or messages say)"""
-    p = guard.run([*tool, 'convert', path, '-o', out, '--quiet', '--summary=none'],
-                  capture_output=True, text=True)
+def files_of(folder):
+    """Paths and bytes of the files in a folder."""
+    found = {}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(place, name)
+            with open(path, 'rb') as f:
+                found[os.path.relpath(path, folder)] = f.read()
+    return found
+
+
+# How models are converted, in turns: a suffix, and options.
+WAYS = (('onnx', ()), ('air', ()), ('onnx', ('--external-weight=1',)),
+        ('air', ('--external-weight=1',)), ('tir', ()))
+
+
+def convert(tool, path, way, folder):
+    """(exit code, what the files have or messages say). What was an AIR file is read as well."""
+    suffix, options = way
+    os.makedirs(folder)
+    out = os.path.join(folder, f'model.{suffix}')
+    lines = [[path, '-o', out, *options]]
+    if suffix == 'air':
+        lines.append([out, '-o', os.path.join(folder, 'back.tir')])
+    for line in lines:
+        p = guard.run([*tool, 'convert', *line, '--quiet', '--summary=none'], capture_output=True,
+                      text=True, cpu=600)
+        if p.returncode:
+            return p.returncode, p.stderr.replace(folder, '')
+    return 0, {name: data.replace(folder.encode(), b'') for name, data in files_of(folder).items()}
+
+
+def without_nan_signs(data):
+    """A .npy file of f32 with the NaN of x86 as that of other machines."""
+    if b"'<f4'" not in data[:128] or len(data) % 4:
+        return data
+    words = array.array('I', data)
+    return array.array('I', (0x7fc00000 if w == 0xffc00000 else w for w in words)).tobytes()
+
+
+def evaluate(tool, path, form, folder):
+    """(exit code, what the files have or messages say)"""
+    os.makedirs(folder)
+    data = os.path.join(os.path.dirname(path), 'test_data_set_0')
+    p = guard.run([*tool, 'run', path, '-q', '--exact', '--seed=7', f'--format={form}',
+                   '--output', folder, *(['--input', data] if os.path.isdir(data) else [])],
+                  capture_output=True, text=True, cpu=600)
     if p.returncode:
-        return p.returncode, p.stderr
-    with open(out, 'rb') as f:
-        return 0, f.read()
+        return p.returncode, p.stderr.replace(folder, '')
+    return 0, {name: without_nan_signs(data) for name, data in files_of(folder).items()}
 
 
-def conversions(here, there, n):
-    """(passed, failed)"""
+def compared(here, there, n, what, ways):
+    """(passed, failed): runs of a function on n models with both programs."""
     def differs(job):
         number, path = job
-        out = os.path.join(work, f'{number}.{"air" if number % 2 else "onnx"}')
-        mine, other = convert([here], path, out), convert(there, path, out)
+        way = ways[number % len(ways)]
+        mine, other = (what(tool, path, way, os.path.join(work, f'{number}.{place}'))
+                       for place, tool in (('here', [here]), ('with', there)))
         if mine != other:
-            print(f'FAIL machine: {path} to {out[-5:]}: exit codes {mine[0]} and {other[0]}')
+            print(f'FAIL machine: {what.__name__} {path} {way}: exit codes {mine[0]} and '
+                  f'{other[0]}{other[1][-300:] if other[0] else ""}')
         written.append(not mine[0])
         return mine != other
     written = []
     with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(2) as pool:
         failed = sum(pool.map(differs, enumerate(models(n))))
-    print(f'{len(written)} models, {sum(written)} written, {len(written) - sum(written)} refused')
+    print(f'{what.__name__}: {len(written)} models, {sum(written)} written, '
+          f'{len(written) - sum(written)} refused, {failed} different')
     return len(written) - failed, failed
 
 
 def unit_tests(emulator, build):
-    p = subprocess.run([emulator, os.path.join(build, 'tests', 'unit-tests')], capture_output=True,
+    p = subprocess.run([*emulator, os.path.join(build, 'tests', 'unit-tests')], capture_output=True,
                        text=True, check=False, cwd=ROOT)
     print('unit tests:', p.stdout.strip().splitlines()[-1] if p.stdout.strip() else p.stderr)
     return (0, 1) if p.returncode else (1, 0)
@@ -104,9 +154,11 @@ def main():
         print(f'FAIL {args.machine}: {made.stdout[-1500:]}{made.stderr[-1500:]}\n'
               '0 passed, 1 failed, 0 skipped')
         return 1
-    emulator = MACHINES[args.machine][1]
-    there = [emulator, os.path.abspath(os.path.join(args.build, 'tools', 'tailor'))]
-    results = [unit_tests(emulator, args.build), conversions(args.tailor, there, args.n),
+    emulator = [MACHINES[args.machine][1], '-L', os.path.abspath(args.build + '.sysroot')]
+    there = [*emulator, os.path.abspath(os.path.join(args.build, 'tools', 'tailor'))]
+    results = [unit_tests(emulator, args.build),
+               compared(args.tailor, there, args.n, convert, WAYS),
+               compared(args.tailor, there, args.n, evaluate, ('pb', 'npy')),
                golden(there, args.every)]
     passed, failed = (sum(x) for x in zip(*results))
     print(f'{passed} passed, {failed} failed, 0 skipped')

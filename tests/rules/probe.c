@@ -72,7 +72,7 @@ static void fill(probe *p, tl_host *t) {
     else if (d == TL_DTYPE_BOOL)
       ((uint8_t *)t->data)[i] = whole & 1;
     else if (size)
-      memcpy((char *)t->data + i * size, &whole, size); /* little-endian */
+      tl_uint_store((char *)t->data + i * size, (uint64_t)whole, size);
   }
 }
 

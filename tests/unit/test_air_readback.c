@@ -173,7 +173,7 @@ static void attributes(void) {
 static void constants(void) {
   air_model a;
   tl_options o = tl_options_default();
-  static const float want[] = {1, 2, 3, 4, 5, 6};
+  float want[] = {1, 2, 3, 4, 5, 6};
   air_model_make(&a, conv_text, &o, 0);
   const TlGe__OpDef *w = air_node(a.model->graph[0], "w");
   CU_ASSERT_TRUE(w->n_input == 0 && w->n_input_desc == 0 && w->n_output_desc == 1);
@@ -181,6 +181,7 @@ static void constants(void) {
   CU_ASSERT_EQUAL_FATAL(value->value_case, TL_GE__ATTR_DEF__VALUE_T);
   check_desc(value->t->desc, 1, "2,3,1,1", "NCHW", 0);
   CU_ASSERT_EQUAL_FATAL(value->t->data.len, sizeof want);
+  tl_order_turn(TL_DTYPE_F32, want, sizeof want);
   CU_ASSERT_EQUAL(memcmp(value->t->data.data, want, sizeof want), 0);
   air_model_end(&a);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Narrow floats: every pattern there and back, and every pair of neighbours at, just below and
- * just above the midpoint between them. */
+ * just above the midpoint between them. Bytes of numbers in both orders. */
 #include <math.h>
 #include <stdio.h>
 
+#include "ir/byte_order.h"
 #include "ir/host.h"
 #include "tests/unit/unit.h"
 
@@ -23,9 +24,13 @@ static const format formats[] = {{TL_DTYPE_F16, 0x8000, 0x7bff, 65504},
                                  {TL_DTYPE_F4E2M1, 8, 7, 6}};
 enum { N_FORMATS = sizeof formats / sizeof *formats };
 
+/* Bytes of an element; f4 has a half. */
+static size_t bytes_of(tl_dtype d) { return d == TL_DTYPE_F16 || d == TL_DTYPE_BF16 ? 2 : 1; }
+
 static double decode(tl_dtype d, uint32_t pattern) {
-  uint16_t bits = (uint16_t)pattern;
+  uint16_t bits;
   float v;
+  tl_uint_store(&bits, pattern, bytes_of(d));
   tl_host_to_f32(d, &bits, &v, 0, 1);
   return (double)v;
 }
@@ -33,14 +38,14 @@ static double decode(tl_dtype d, uint32_t pattern) {
 static uint32_t encode(tl_dtype d, double v, bool saturate) {
   uint16_t bits = 0;
   tl_host_from_f64(d, &v, &bits, 0, 1, (tl_narrowing){saturate, TL_E8M0_UP});
-  return bits;
+  return (uint32_t)tl_uint_load(&bits, bytes_of(d));
 }
 
 static uint32_t encode_f32(tl_dtype d, double v, bool saturate) {
   uint16_t bits = 0;
   float f = (float)v;
   tl_host_from_f32(d, &f, &bits, 0, 1, saturate);
-  return bits;
+  return (uint32_t)tl_uint_load(&bits, bytes_of(d));
 }
 
 static void patterns_survive(void) {
@@ -129,7 +134,40 @@ static void packed_elements_leave_their_neighbours(void) {
   CU_ASSERT_EQUAL(tl_packed_get(TL_DTYPE_I2, bytes, 5), -2);
 }
 
+/* What turns bytes round does the same on each machine; only where it is called differs. */
+static void bytes_are_turned_by_numbers(void) {
+  static const struct {
+    tl_dtype dtype;
+    const char *turned; /* of "abcdefghijklmnop" */
+  } rows[] = {{TL_DTYPE_F16, "badcfehgjilknmpo"},  {TL_DTYPE_I32, "dcbahgfelkjiponm"},
+              {TL_DTYPE_F64, "hgfedcbaponmlkji"},  {TL_DTYPE_C64, "dcbahgfelkjiponm"},
+              {TL_DTYPE_C128, "hgfedcbaponmlkji"}, {TL_DTYPE_BOOL, "abcdefghijklmnop"},
+              {TL_DTYPE_I4, "abcdefghijklmnop"},   {TL_DTYPE_STRING, "abcdefghijklmnop"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char bytes[] = "abcdefghijklmnop";
+    tl_order_reverse(tl_order_unit(rows[i].dtype), bytes, 16);
+    CU_ASSERT_STRING_EQUAL(bytes, rows[i].turned);
+  }
+}
+
+static void integers_of_any_width_are_stored(void) {
+  uint32_t word = 0;
+  uint16_t half = 0;
+  uint64_t wide = 0;
+  tl_uint_store(&word, UINT64_C(0x1122334455667788), sizeof word);
+  tl_uint_store(&half, UINT64_C(0x1122334455667788), sizeof half);
+  tl_uint_store(&wide, UINT64_C(0x1122334455667788), sizeof wide);
+  CU_ASSERT_EQUAL(word, 0x55667788);
+  CU_ASSERT_EQUAL(half, 0x7788);
+  CU_ASSERT_EQUAL(wide, UINT64_C(0x1122334455667788));
+  CU_ASSERT_EQUAL(tl_uint_load(&word, sizeof word), 0x55667788);
+  CU_ASSERT_EQUAL(tl_uint_load(&half, sizeof half), 0x7788);
+}
+
 static const unit_test tests[] = {
+    {"bytes are turned by numbers", bytes_are_turned_by_numbers},
+    {"integers of any width are stored", integers_of_any_width_are_stored},
+
     {"patterns survive", patterns_survive},
     {"neighbours round to even", neighbours_round_to_even},
     {"limits saturate or not", limits_saturate_or_not},

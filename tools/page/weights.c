@@ -101,7 +101,13 @@ static void put_numbers(const numbers *x, uint64_t elements, tl_json_writer *w) 
 static void put_hash(const tl_tensor *t, tl_json_writer *w) {
   enum { MOST = 1 << 16 };
   char text[20] = "";
+  unsigned char turned[MOST];
   const void *data = tl_tensor_data(t);
+  if (data && t->bytes <= MOST && tl_order_differs((tl_dtype)t->dtype)) {
+    memcpy(turned, data, (size_t)t->bytes);
+    tl_order_turn((tl_dtype)t->dtype, turned, t->bytes);
+    data = turned;
+  }
   if (data && t->bytes <= MOST)
     snprintf(text, sizeof text, "%016llx",
              (unsigned long long)tl_hash_bytes(data, (size_t)t->bytes, t->dtype));

@@ -213,7 +213,9 @@ static tl_status load_bytes(const reader *r, const char *path, tl_host *to) {
                      ".bin files: lines 'FILE.bin f16[1,64]'",
                      (unsigned long long)file->size, (unsigned long long)to->bytes);
   else if (to->bytes)
-    memcpy(to->data, file->data, to->bytes);
+    memcpy(to->data, file->data, (size_t)to->bytes);
+  if (status == TL_OK)
+    tl_order_turn((tl_dtype)to->dtype, to->data, to->bytes);
   tl_file_close(file);
   return status;
 }

@@ -37,7 +37,7 @@ static void make_unit(tl_dtype dtype, float value, char *unit) {
     v = (INT64_C(1) << (bits - 1)) - 1;
   if (bits < 64 && is_signed && v < -(INT64_C(1) << (bits - 1)))
     v = -(INT64_C(1) << (bits - 1));
-  memcpy(unit, &v, bits / 8); /* little-endian, as everywhere */
+  tl_uint_store(unit, (uint64_t)v, bits / 8);
 }
 
 /* ---- Constant ------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ static tl_status constant_bytes(tl_eval *ctx, tl_dtype dtype, int rank, uint32_t
   tl_host *y;
   TL_TRY(tl_eval_result(ctx, 0, dtype, rank, &dim, &y));
   if (y->bytes)
-    memcpy(y->data, data, y->bytes);
+    memcpy(y->data, data, (size_t)y->bytes);
   return TL_OK;
 }
 
@@ -254,7 +254,7 @@ static void trilu_rows(void *user, uint64_t begin, uint64_t end) {
     int64_t i = (int64_t)(r % (uint64_t)t->rows);
     int64_t first = t->upper ? clamp(i + t->k, 0, t->columns) : 0;
     int64_t last = t->upper ? t->columns : clamp(i + t->k + 1, 0, t->columns);
-    size_t at = r * (size_t)t->columns * size;
+    size_t at = (size_t)r * (size_t)t->columns * size;
     char *row = t->to->data + at;
     clear_units(t, row, first);
     if (last > first)

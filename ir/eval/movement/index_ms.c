@@ -97,14 +97,19 @@ static uint32_t rotate(uint32_t v, int by) { return v << by | v >> (32 - by); }
 
 static uint32_t mix(uint32_t k) { return rotate(k * 0xcc9e2d51u, 15) * 0x1b873593u; }
 
-/* The 32-bit variant of A. Appleby's MurmurHash3: words are read with the low byte first. */
+/* Returns the number of four bytes, the low one first. */
+static uint32_t word_at(const char *p) {
+  uint32_t k;
+  memcpy(&k, p, sizeof k);
+  tl_order_turn(TL_DTYPE_U32, &k, sizeof k);
+  return k;
+}
+
+/* The 32-bit variant of A. Appleby's MurmurHash3. */
 static uint32_t murmur(const char *p, size_t n, uint32_t seed) {
-  uint32_t h = seed, k;
-  for (size_t i = 0; i + 4 <= n; i += 4) {
-    memcpy(&k, p + i, 4);
-    h = rotate(h ^ mix(k), 13) * 5 + 0xe6546b64u;
-  }
-  k = 0;
+  uint32_t h = seed, k = 0;
+  for (size_t i = 0; i + 4 <= n; i += 4)
+    h = rotate(h ^ mix(word_at(p + i)), 13) * 5 + 0xe6546b64u;
   for (size_t i = n & ~(size_t)3, shift = 0; i < n; i++, shift += 8)
     k |= (uint32_t)(uint8_t)p[i] << shift;
   h ^= mix(k) ^ (uint32_t)n;
@@ -122,9 +127,13 @@ tl_status tl_eval_murmur_hash3(tl_eval *ctx) {
   tl_dtype dtype = tl_eval_int(ctx, TL_SYM_positive, 1) ? TL_DTYPE_U32 : TL_DTYPE_I32;
   TL_TRY(tl_eval_result_like(ctx, 0, dtype, t, &y));
   for (uint64_t i = 0; i < t->n; i++) {
-    tl_sv key = {from.data + i * from.size, from.size};
+    char number[16]; /* the bytes of an element as files have them */
+    tl_sv key = {number, from.size};
     if (t->dtype == TL_DTYPE_STRING)
       key = ((const tl_sv *)t->data)[i];
+    else
+      memcpy(number, from.data + i * from.size, from.size);
+    tl_order_turn((tl_dtype)t->dtype, number, from.size);
     ((uint32_t *)y->data)[i] = murmur(key.p, key.n, seed);
   }
   return TL_OK;
@@ -162,7 +171,7 @@ tl_status tl_eval_ngram_repeat_block(tl_eval *ctx) {
     return tl_eval_fail(ctx, "n-grams of %lld tokens, or batches that differ", (long long)n);
   TL_TRY(tl_eval_result_like(ctx, 0, TL_DTYPE_F32, scores, &y));
   if (y->bytes)
-    memcpy(y->data, scores->data, y->bytes);
+    memcpy(y->data, scores->data, (size_t)y->bytes);
   for (int64_t b = 0; y->n && n <= ids->dims[1] && b < ids->dims[0]; b++)
     TL_TRY(block_row(ctx, (const int64_t *)ids->data + b * ids->dims[1], ids->dims[1], n,
                      (float *)y->data + b * scores->dims[1], scores->dims[1]));

@@ -59,8 +59,7 @@ static uint64_t reduce_int(reduction r, uint64_t a, uint64_t b, bool is_signed) 
 
 /* Loads an integer of 1 to 8 bytes, sign-extended where it has a sign. */
 static uint64_t load_int(const char *p, size_t size, bool is_signed) {
-  uint64_t v = 0;
-  memcpy(&v, p, size); /* little-endian */
+  uint64_t v = tl_uint_load(p, size);
   unsigned unused = 64 - 8 * (unsigned)size;
   if (is_signed && unused && v >> (8 * size - 1))
     v |= UINT64_MAX << (8 * size);
@@ -91,14 +90,14 @@ static void reduce_unit(tl_dtype d, reduction r, char *to, const char *from, siz
         reduce_int(r, load_int(to, size, with_sign), load_int(from, size, with_sign), with_sign);
     if (d == TL_DTYPE_BOOL)
       v = v != 0;
-    memcpy(to, &v, size);
+    tl_uint_store(to, v, size);
   }
 }
 
 /* Writes n elements. f32 sums, which gradients need, have a loop of their own. */
 static void put_run(tl_dtype d, reduction r, char *to, const char *from, uint64_t n, size_t size) {
   if (r == REDUCE_NONE) {
-    memcpy(to, from, n * size);
+    memcpy(to, from, (size_t)n * size);
     return;
   }
   if (d == TL_DTYPE_F32 && r == REDUCE_ADD) { /* of gradients */
@@ -118,7 +117,7 @@ static tl_status begin_copy(tl_eval *ctx, tl_unit_result *to) {
   const tl_host *t = ctx->in[0];
   TL_TRY(tl_eval_units_result(ctx, 0, (tl_dtype)t->dtype, t->rank, t->dims, to));
   if (t->n)
-    memcpy(to->data, from.data, t->n * from.size);
+    memcpy(to->data, from.data, (size_t)t->n * from.size);
   return TL_OK;
 }
 
@@ -328,7 +327,7 @@ tl_status tl_eval_tensor_scatter(tl_eval *ctx) {
     uint64_t start = first.at ? (uint64_t)first.at[row / c.batch_rows] : 0;
     for (uint64_t i = 0; i < c.from.axis; i++)
       memcpy(to.data + (row * c.to.axis + (start + i) % c.to.axis) * run,
-             from.data + (row * c.from.axis + i) * run, run);
+             from.data + (row * c.from.axis + i) * run, (size_t)run);
   }
   tl_eval_units_done(&to);
   return TL_OK;

@@ -17,10 +17,8 @@ static uint8_t top_byte_mask(tl_dtype d) {
 }
 
 static bool is_zero(const char *p, size_t size, uint8_t mask) {
-  uint8_t bits = (uint8_t)p[size - 1] & mask;
-  for (size_t i = 0; i + 1 < size; i++)
-    bits |= (uint8_t)p[i];
-  return bits == 0;
+  uint64_t left_out = (uint64_t)(uint8_t)~mask << 8 * (size - 1);
+  return (tl_uint_load(p, size) & ~left_out) == 0;
 }
 
 static bool is_set(tl_dtype d, const char *p, size_t size) {
@@ -85,7 +83,7 @@ tl_status tl_eval_reverse_sequence(tl_eval *ctx) {
       return tl_eval_fail(ctx, "length %lld of sequence %u is outside [0, %lld]",
                           (long long)lengths.at[i], i, (long long)steps);
   TL_TRY(tl_eval_units_result(ctx, 0, (tl_dtype)t->dtype, t->rank, t->dims, &to));
-  size_t run = t->n ? t->n / (uint64_t)(steps * batches) * from.size : 0;
+  size_t run = t->n ? (size_t)(t->n / (uint64_t)(steps * batches)) * from.size : 0;
   for (int64_t s = 0; run && s < steps; s++)
     for (int64_t b = 0; b < batches; b++) {
       int64_t source = s < lengths.at[b] ? lengths.at[b] - 1 - s : s;

@@ -53,7 +53,7 @@ def tensors(inputs, elements):
     """(an array of Tensor for a mapping of names to arrays, what has to stay alive for it).
 
     elements: the element types that the model declares, by name, for what numpy lacks. An array
-    that is not contiguous or not little-endian is copied; others are not."""
+    that is not contiguous or not in the machine's byte order is copied; others are not."""
     import numpy
     made, kept = (Tensor * (len(inputs) or 1))(), []
     for i, (name, value) in enumerate(inputs.items()):
@@ -67,7 +67,7 @@ def tensors(inputs, elements):
             data, size = _texts(array, kept)
             element = NUMBERS['str']
         else:
-            array = numpy.ascontiguousarray(array, array.dtype.newbyteorder('<')) \
+            array = numpy.ascontiguousarray(array, array.dtype.newbyteorder('=')) \
                 .reshape(array.shape)
             kept.append(array)
             data, size = array.ctypes.data, array.nbytes
