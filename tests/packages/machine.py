@@ -73,12 +73,17 @@ def convert(tool, path, way, folder):
     return 0, {name: data.replace(folder.encode(), b'') for name, data in files_of(folder).items()}
 
 
+# For element types of .npy: the words of that size, and the NaN that arithmetic makes on x86.
+NANS = {b"'<f2'": ('H', 0xfe00), b"'<f4'": ('I', 0xffc00000), b"'<f8'": ('Q', 0xfff8 << 48)}
+
+
 def without_nan_signs(data):
-    """A .npy file of f32 with the NaN of x86 as that of other machines."""
-    if b"'<f4'" not in data[:128] or len(data) % 4:
-        return data
-    words = array.array('I', data)
-    return array.array('I', (0x7fc00000 if w == 0xffc00000 else w for w in words)).tobytes()
+    """A .npy file with the NaN of x86 as that of other machines."""
+    for code, (word, nan) in NANS.items():
+        if code in data[:64]:
+            words = array.array(word, data)
+            return array.array(word, (w & nan >> 1 if w == nan else w for w in words)).tobytes()
+    return data
 
 
 def evaluate(tool, path, form, folder):
