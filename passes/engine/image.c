@@ -23,13 +23,15 @@ enum { ALIGNMENT = 8 };
 
 static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
-/* Returns the bytes of all parts of a rule; at least one. */
+/* Returns the bytes of all parts of a rule, each aligned as `cut` takes it; at least one. */
 static size_t bytes_of(const tl_rule_image *i) {
   size_t n = aligned(i->n_values * sizeof(tl_rule_value));
-  n += i->n_names * sizeof(tl_sv) + i->n_exprs * sizeof(tl_expr);
-  n += (i->n_match + (size_t)i->n_build) * sizeof(tl_pattern_node);
-  n += i->n_operands * sizeof(tl_pattern_operand) + i->n_attrs * sizeof(tl_pattern_attr);
-  n += ((size_t)i->n_where + i->n_lets + i->n_args) * sizeof(tl_expr *);
+  n += aligned(i->n_names * sizeof(tl_sv)) + aligned(i->n_exprs * sizeof(tl_expr));
+  n += aligned(i->n_match * sizeof(tl_pattern_node)) +
+       aligned(i->n_build * sizeof(tl_pattern_node));
+  n += aligned(i->n_operands * sizeof(tl_pattern_operand));
+  n += aligned(i->n_attrs * sizeof(tl_pattern_attr)) + aligned(i->n_args * sizeof(tl_expr *));
+  n += aligned(i->n_where * sizeof(tl_expr *)) + aligned(i->n_lets * sizeof(tl_expr *));
   n += aligned(i->n_ops * sizeof(tl_op_id)) + aligned(i->n_steps * sizeof(tl_rule_step));
   return n + aligned(i->n_lets) + 1;
 }
