@@ -101,6 +101,9 @@ static void two_arguments_are_close(void) {
   CU_ASSERT_TRUE(worst <= 1.0);
 }
 
+/* Where long double is double, as on armhf, the C library's own result is off by up to a unit. */
+enum { REFERENCE = LDBL_MANT_DIG > DBL_MANT_DIG ? 0 : 1 };
+
 static void special_values_are_those_of_annex_f(void) {
   static const double values[] = {0.0,     -0.0,  HUGE_VAL, -HUGE_VAL, (double)NAN, 1,
                                   -1,      2,     -3,       0.5,       -0.5,        5e-324,
@@ -111,7 +114,7 @@ static void special_values_are_those_of_annex_f(void) {
     for (int k = 0; k < N_FUNCTIONS; k++) {
       long double want = functions[k].reference((long double)x);
       double got = functions[k].ours(x);
-      bool good = distance(got, want, 53, -1021) <= functions[k].bound &&
+      bool good = distance(got, want, 53, -1021) <= functions[k].bound + REFERENCE &&
                   (isnan(got) || !signbit(got) == !signbit(want));
       if (!good)
         printf("\n  %s(%g) is %.17g, expected %.17Lg", functions[k].name, x, got, want);
