@@ -288,6 +288,15 @@ tl_status tl_infer_unsqueeze(tl_infer *ctx, uint32_t node) {
   return rank + added <= 1 ? keep_elems(ctx) : TL_OK;
 }
 
+/* Axes of Transpose count from the front: no runtime takes negative ones. */
+static tl_status refuse_negative(tl_infer *ctx, tl_int_list perm) {
+  for (uint32_t i = 0; i < perm.n; i++)
+    if (perm.at[i] < 0)
+      return tl_infer_fail(ctx, "attribute 'perm' has %lld; axes of Transpose count from 0",
+                           (long long)perm.at[i]);
+  return TL_OK;
+}
+
 /* Without perm the axes are reversed. */
 tl_status tl_infer_transpose(tl_infer *ctx, uint32_t node) {
   bool marked[TL_MAX_RANK];
@@ -295,6 +304,7 @@ tl_status tl_infer_transpose(tl_infer *ctx, uint32_t node) {
   int rank = tl_infer_rank(ctx, 0);
   tl_int_list perm = tl_node_attr_ints(ctx->m, node, TL_SYM_perm);
   bool given = perm.at || tl_node_attr(ctx->m, node, TL_SYM_perm);
+  TL_TRY(refuse_negative(ctx, perm));
   if (rank < 0)
     return set_ranked(ctx, perm.n > 0 && perm.n <= TL_MAX_RANK ? (int)perm.n : TL_RANK_UNKNOWN);
   if (given && perm.n != (uint32_t)rank)
@@ -303,7 +313,7 @@ tl_status tl_infer_transpose(tl_infer *ctx, uint32_t node) {
     TL_TRY(mark_axes(ctx, perm, rank, marked));
   for (int i = 0; i < rank; i++) {
     int64_t from = given ? perm.at[i] : rank - 1 - i;
-    dims[i] = tl_infer_dims(ctx, 0)[from < 0 ? from + rank : from];
+    dims[i] = tl_infer_dims(ctx, 0)[from];
   }
   TL_TRY(tl_infer_set(ctx, 0, tl_infer_dtype(ctx, 0), rank, dims));
   return rank <= 1 ? keep_elems(ctx) : TL_OK;

@@ -62,10 +62,12 @@ static void check_counts(tl_verifier *v) { tl_verify_each_node(v, check_counts_o
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-/* Bookkeeping of back ends is nobody's business; NPU ops carry more than their prototypes list, as
- * GE's own frontend does (auto_pad, original_type). */
+/* NPU ops carry more than their prototypes list, as GE's own frontend does (auto_pad,
+ * original_type), and bookkeeping of back ends begins with an underscore. Ops of ONNX have neither:
+ * an ONNX file with such an attribute is read by nobody. */
 static bool may_be_unlisted(const tl_op *row, tl_sv name) {
-  return row->domain_symbol == TL_SYM_npu || (name.n && name.p[0] == '_');
+  return row->domain_symbol == TL_SYM_npu ||
+         (row->domain_symbol == TL_SYM_tl && name.n && name.p[0] == '_');
 }
 
 static void check_attr(tl_verifier *v, tl_node_id n, const tl_op *row, const tl_attr *a) {

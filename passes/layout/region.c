@@ -73,9 +73,13 @@ bool tl_layout_view(tl_layout *l, tl_node_id n, tl_order *order) {
   if (t->kind != TL_KIND_TENSOR || t->rank < 0 || t->rank > TL_MOST_AXES ||
       (perm.n && perm.n != (uint32_t)t->rank) || !is_free(l, n))
     return false;
+  unsigned seen = 0;
   *order = TL_ORDER_SAME;
   for (unsigned i = 0; i < (unsigned)t->rank; i++) {
     int64_t from = perm.n ? perm.at[i] : t->rank - 1 - (int)i;
+    if (from < 0 || from >= t->rank || seen >> from & 1) /* nothing inferred this node */
+      return false;
+    seen |= 1u << from;
     *order = tl_order_with(*order, i, (unsigned)from);
   }
   return true;

@@ -86,3 +86,8 @@ $ printf 'graph @g(%%a: f16[4,8,64], %%b: f16[4,8,64], %%gamma: f16[64], %%m: f1
 > equal   "c": 0 of 32 elements differ, max abs 0, max rel 0, cosine 1
 > equal   "s": 0 of 2048 elements differ, max abs 0, max rel 0, cosine 1
 > equal   "u": 0 of 2048 elements differ, max abs 0, max rel 0, cosine 1
+
+# FusedInferAttentionScore hides scores wholly: a number that hides them only in part is no mask of it.
+$ far() { printf 'graph @g(%%q: f16[2,3,8], %%k: f16[2,5,8], %%v: f16[2,5,8], %%h: bool[1,1,3,5]) -> (%%y) {\n  %%y = tl::Attention(%%q, %%k, %%v, _, %%h) {scale=0.5, fill=%s, q_num_heads=2, kv_num_heads=2}\n}\n' $1 >far.tir; tailor opt --npu far.tir | grep -c FusedInfer || :; }; far -10000.0; far -4.0
+> 1
+> 0

@@ -10,7 +10,8 @@
 With --ledger each target appends a row to ledger.tsv: date, target, seed of the fuzzer, seconds of
 CPU time, inputs and finds. Commit it: the search adds up over the sessions.
 DIR is configured as tests/sanitized.py says unless it already is. Seeds are texts
-under seeds/: protobuf text for ONNX, encoded by protoc. New inputs are kept in DIR/corpus-*; a new
+under seeds/: protobuf text for ONNX, encoded by protoc; the pipeline also gets the models of golden
+files. Protobuf and textual IR are mutated by mutate_wire.c and mutate_text.c, which know them. New inputs are kept in DIR/corpus-*; a new
 crasher lands in tests/fuzz/crashers/: fix it and commit the file, it is a test from then on."""
 import argparse
 import concurrent.futures
@@ -28,8 +29,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(HERE))
 import sanitized  # noqa: E402
 
-KINDS = ('air', 'air_text', 'onnx', 'op_info', 'precision', 'rules', 'run_config', 'switch', 'tir',
-         'train', 'value')
+KINDS = ('air', 'air_text', 'onnx', 'op_info', 'pipeline', 'precision', 'rules', 'run_config',
+         'switch', 'tir', 'train', 'value')
 # Seeds of these kinds are protobuf text: folder, file and message that encode them.
 PROTOS = {'onnx': ('frontend/onnx', 'onnx.proto', 'tl_onnx.ModelProto'),
           'air': ('backend/air', 'ge_ir.proto', 'tl_ge.ModelDef')}
@@ -57,6 +58,18 @@ def write_seeds(kind, folder):
         with open(paths[-1], 'wb') as f:
             f.write(data)
     return paths
+
+
+def write_examples(folder):
+    """The models that golden files begin with, for the pipeline: they come near to many rules."""
+    golden = os.path.join(ROOT, 'tests', 'golden')
+    for group in sorted(os.listdir(golden)):
+        for name in sorted(os.listdir(os.path.join(golden, group))):
+            if name.endswith('.tir'):
+                with open(os.path.join(golden, group, name), encoding='utf-8') as f:
+                    text = f.read().split('\n----')[0] + '\n'
+                with open(os.path.join(folder, f'{group}-{name}'), 'w', encoding='utf-8') as f:
+                    f.write(text)
 
 
 def crashers(kind):
@@ -130,13 +143,15 @@ def fuzz_one(build, kind, seconds, ledger):
     for folder in (corpus, found):
         os.makedirs(folder, exist_ok=True)
     write_seeds(kind, seeds)
+    if kind == 'pipeline':
+        write_examples(seeds)
     passed = failed = 0
     for path in crashers(kind):
         p = subprocess.run([program, *LIMITS, path], capture_output=True, env=ENV, check=False)
         passed, failed = passed + (p.returncode == 0), failed + (p.returncode != 0)
         if p.returncode:
             print(f'FAIL  {kind}: {os.path.basename(path)} crashes again')
-    words = os.path.join(HERE, kind + '.dict')
+    words = os.path.join(HERE, ('tir' if kind == 'pipeline' else kind) + '.dict')
     argv = [program, *LIMITS, f'-max_total_time={seconds}', f'-artifact_prefix={found}/',
             f'-dict={words}', '-print_final_stats=1', corpus, seeds]
     text, code, cpu = timed(argv)

@@ -163,6 +163,7 @@ static void nonsense_is_refused(void) {
       {"%x: f32[2,3]", "const %s: i64[2] = [5, 1]\n%z = Reshape(%x, %s)", "differ in elements"},
       {"%x: f32[2,3]", "const %s: i64[2] = [-1, -1]\n%z = Reshape(%x, %s)", "both -1"},
       {"%x: f32[2,3]", "%z = Transpose(%x) {perm=[0, 0]}", "given twice"},
+      {"%x: f32[2,3]", "%z = Transpose(%x) {perm=[0, -1]}", "count from 0"},
       {"%x: f32[2,3]", "const %a: i64[1] = [1]\n%z = Squeeze(%x, %a)", "size 3, expected 1"},
       {"%x: f32[2,3]", "%z = Cast(%x) {to=7777}", "'to' is 7777"},
       {"%x: f32[2,3]", "%z = Einsum(%x, %x) {equation=\"ij,jk->ik\"}", "names sizes 3 and 2"},

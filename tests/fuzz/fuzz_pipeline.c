@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Textual IR through the whole pipeline, by the public API. What computes before must compute the
+ * same afterwards: in canonical form, read back from ONNX, and in NPU form; with one thread and
+ * with four. A difference is a defect, even if nothing crashes. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tailor/tailor.h>
+
+#include "tests/fuzz/target.h"
+
+/* A model that needs more memory than MEMORY is not tried: each input has to be quick. */
+static const struct {
+  const char *name, *value;
+} options[] = {
+    {"numerics", "exact"}, {"precision-mode", "must_keep_origin_dtype"}, {"max-nodes", "2000"}};
+enum { MEMORY = 1 << 21, SEED = 7 };
+
+static tl_context *start(void) {
+  tl_context *c = tl_context_create();
+  for (size_t i = 0; c && i < sizeof options / sizeof *options; i++)
+    (void)tl_context_set(c, options[i].name, options[i].value);
+  if (c)
+    tl_context_set_memory_limit(c, MEMORY);
+  return c;
+}
+
+static tl_run_settings settings(uint32_t threads) {
+  return (tl_run_settings){.seed = SEED, .threads = threads, .exact = 1, .random_inputs = 1};
+}
+
+/* Says what is wrong, and ends. */
+static void defect(const char *what, const char *detail) {
+  fprintf(stderr, "pipeline: %s%s\n", what, detail);
+  abort();
+}
+
+/* Returns true if all results are finite and of a size at which rounding says something. */
+static int is_moderate(const tl_tensors *t) {
+  for (uint32_t i = 0; i < tl_tensors_count(t); i++) {
+    tl_tensor_view v;
+    if (!tl_tensors_get(t, i, &v))
+      return 0;
+    const float *p = v.data;
+    size_t n = v.element == TL_ELEMENT_F32 ? v.bytes / sizeof *p : 0;
+    for (size_t k = 0; k < n; k++)
+      if (!(fabsf(p[k]) < 1e6F))
+        return 0;
+  }
+  return 1;
+}
+
+static int compute(tl_model *m, uint32_t threads, tl_tensors **out) {
+  tl_run_settings s = settings(threads);
+  return tl_model_run(m, NULL, 0, &s, out) == TL_SUCCESS;
+}
+
+/* The bytes of results depend on nothing but the model and the seed. */
+static void same_bytes(const tl_tensors *a, const tl_tensors *b) {
+  for (uint32_t i = 0; i < tl_tensors_count(a); i++) {
+    tl_tensor_view x, y;
+    int one = tl_tensors_get(a, i, &x), other = tl_tensors_get(b, i, &y);
+    if (one != other || (one && x.bytes != y.bytes))
+      defect("results differ in size", "");
+    if (one && x.element != TL_ELEMENT_STRING && x.bytes && memcmp(x.data, y.data, x.bytes) != 0)
+      defect("results differ between runs", "");
+  }
+}
+
+/* Both models run; a cannot compute what b does not. */
+static void same_results(tl_model *a, tl_model *b, const char *what) {
+  tl_verify_settings s = {.run = settings(1), .rtol = -1, .atol = -1, .cosine = -2};
+  tl_comparison *c = NULL;
+  tl_difference_info d;
+  int status = tl_model_verify(a, b, NULL, 0, &s, &c);
+  if (status == TL_SUCCESS && !tl_comparison_equal(c))
+    for (uint32_t i = 0; tl_comparison_get(c, i, &d); i++)
+      if (!d.equal) {
+        fprintf(stderr, "pipeline: output %s is %g, not %g %s\n", d.name, d.got, d.want, d.reason);
+        defect("wrong results: ", what);
+      }
+  tl_comparison_destroy(c);
+}
+
+/* Writes the canonical form as ONNX and reads it back. */
+static void check_file(tl_context *c, tl_model *b) {
+  void *bytes = NULL;
+  size_t n = 0;
+  tl_model *back = NULL;
+  if (tl_model_save_bytes(b, "m.onnx", &bytes, &n) != TL_SUCCESS)
+    return;
+  if (tl_model_load_bytes(c, "m.onnx", bytes, n, &back) == TL_SUCCESS)
+    same_results(b, back, "ONNX that is read back");
+  else
+    defect("ONNX that was written cannot be read", "");
+  tl_model_destroy(back);
+  tl_free(bytes);
+}
+
+static void check_forms(tl_context *c, tl_model *a) {
+  tl_tensors *now = NULL;
+  tl_model *b = NULL, *npu = NULL;
+  if (tl_model_copy(a, c, &b) == TL_SUCCESS && tl_model_optimize(b, TL_FOR_ONNX) == TL_SUCCESS) {
+    if (!compute(b, 1, &now))
+      defect("a model that ran does not run in canonical form", "");
+    same_results(a, b, "canonical form");
+    check_file(c, b);
+  }
+  if (tl_model_copy(a, c, &npu) == TL_SUCCESS && tl_model_optimize(npu, TL_FOR_AIR) == TL_SUCCESS)
+    same_results(a, npu, "NPU form");
+  tl_tensors_destroy(now);
+  tl_model_destroy(b);
+  tl_model_destroy(npu);
+}
+
+/* Random results depend on which nodes there are, and a loop that does not end takes ten million
+ * trips until it is an error. */
+static int is_left_out(const uint8_t *data, size_t size) {
+  static const char *const ops[] = {"Random",  "Bernoulli", "Multinomial",
+                                    "Dropout", "Loop",      "While"};
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+    if (size && memmem(data, size, ops[i], strlen(ops[i])))
+      return 1;
+  return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  tl_context *c = start();
+  tl_model *a = NULL;
+  tl_tensors *one = NULL, *four = NULL;
+  if (c && !is_left_out(data, size) &&
+      tl_model_load_bytes(c, "m.tir", data, size, &a) == TL_SUCCESS && compute(a, 1, &one) &&
+      is_moderate(one)) {
+    if (!compute(a, 4, &four))
+      defect("a model that ran does not run with four threads", "");
+    same_bytes(one, four);
+    check_forms(c, a);
+  }
+  tl_tensors_destroy(one);
+  tl_tensors_destroy(four);
+  tl_model_destroy(a);
+  tl_context_destroy(c);
+  return 0;
+}
