@@ -10,9 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/litter.h"
+
 /* MOST_HELD: a writer that waits keeps a descriptor, of which a process has few; further files wait
  * under hidden names. */
-enum { MOST_HELD = 64, NAME_TRIES = 1000, LONGEST_NAME = 200 };
+enum { MOST_HELD = 64, NAME_TRIES = 1000 };
 
 /* Takes back one entry: removes a file that has no name yet, and a new folder if it is empty. */
 static void drop(tl_change *change) {
@@ -184,7 +186,7 @@ static char *second_name(const char *path) {
     tl_buf name;
     tl_buf_init(&name);
     tl_buf_add(&name, path, folder);
-    tl_buf_printf(&name, ".%.*s.%ld-%d.old", LONGEST_NAME, path + folder, (long)getpid(), i);
+    tl_buf_printf(&name, ".%.*s.%ld-%d.old", TL_LITTER_NAME, path + folder, (long)getpid(), i);
     if (!name.failed && lstat(name.p, &st) != 0)
       return name.p;
     tl_buf_release(&name);
@@ -349,6 +351,17 @@ static void drop_same(tl_changes *c) {
   }
 }
 
+/* Removes what killed runs left beside the files of this one. */
+static void remove_litter(const tl_changes *c) {
+  const char **paths = calloc(c->list.n + 1u, sizeof *paths);
+  for (uint32_t i = 0; paths && i < c->list.n; i++)
+    if (c->list.at[i].kind != TL_CHANGE_FOLDER)
+      paths[i] = c->list.at[i].path;
+  if (paths)
+    tl_litter_remove(paths, c->list.n);
+  free(paths);
+}
+
 tl_status tl_changes_apply(tl_changes *c, tl_diag *d) {
   tl_status status = hide_held(c, d);
   if (status == TL_OK && c->keeps_same)
@@ -361,6 +374,7 @@ tl_status tl_changes_apply(tl_changes *c, tl_diag *d) {
     tl_changes_undo(c);
     return status;
   }
+  remove_litter(c);
   for (uint32_t i = 0; i < c->list.n; i++) {
     tl_change *change = &c->list.at[i];
     if (change->replaced)

@@ -16,6 +16,7 @@
 
 #include "support/assert.h"
 #include "support/file.h"
+#include "support/litter.h"
 
 /* ROOM: what a caller of tl_writer_room may ask for; larger writes bypass the buffer. COPY_STEP:
  * bytes between two looks at `cancel`. */
@@ -24,8 +25,7 @@ enum {
   BUFFER_BYTES = 2 * ROOM,
   COPY_STEP = 16 << 20,
   LEAST_HOLE = 1 << 20, /* a hole of a file that is copied stays one from this size on */
-  NAME_TRIES = 1000,
-  LONGEST_NAME = 200
+  NAME_TRIES = 1000
 };
 
 struct tl_writer {
@@ -122,7 +122,7 @@ static char *temporary_name(const char *target, int i) {
   tl_buf_init(&name);
   size_t folder = folder_length(target);
   tl_buf_add(&name, target, folder);
-  tl_buf_printf(&name, ".%.*s.%ld-%d.tmp", LONGEST_NAME, target + folder, (long)getpid(), i);
+  tl_buf_printf(&name, ".%.*s.%ld-%d.tmp", TL_LITTER_NAME, target + folder, (long)getpid(), i);
   if (name.failed) {
     tl_buf_release(&name);
     return NULL;
@@ -511,6 +511,8 @@ static tl_status finish(tl_writer *w) {
 
 tl_status tl_writer_commit(tl_writer *w) {
   tl_status status = finish(w);
+  if (status == TL_OK && w->target)
+    tl_litter_remove((const char *const *)&w->target, 1);
   tl_writer_abort(w);
   return status;
 }

@@ -1,0 +1,112 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that write files, killed with SIGKILL: afterwards each file is the old one or the new
+one, whole, and the next run makes all of them new and leaves nothing else there.
+
+  kills.py --tailor BIN --faults LIB [--sample N] [--random N] [--only TEXT] [--jobs N]
+
+Kills come before a call of the operating system, each in turn (LIB, of faults.c), or with --random
+at N moments of each command, spread over the time that it takes. --sample takes N calls of each."""
+import argparse
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+import files  # noqa: E402  (beside this file)
+import memory  # noqa: E402
+
+COMMANDS = [
+    'convert model.tir -o out.air',
+    'convert weights.tir -o out.onnx --external-weight=1',
+    'convert weights.tir -o out.air --external-weight=1',
+    'convert weights.tir -o new.air -o out.onnx -o new.tir --external-weight=1 --depfile=out.d',
+    'convert weights.tir -o out.air --cache-dir=cache --external-weight=1',
+    'convert --batch jobs.json --external-weight=1',
+    f'explain model.tir --page=out.html {memory.MIXED}',
+]
+
+
+def hidden(files_):
+    return sorted(f for f in files_ if os.path.basename(f).startswith('.'))
+
+
+class Killed(files.Run):
+    """One command line, killed again and again."""
+
+    def finish(self, where, code):
+        """Judges what a killed command left in `where`, then runs it again; '' or what is wrong."""
+        left = memory.contents(where)
+        torn = [f for f in left if not os.path.basename(f).startswith('.') and 'cache/' not in f
+                and left[f] not in (self.start.get(f), self.new.get(f))]
+        lost = [f for f in self.start if f not in left]
+        p = subprocess.run([self.args.tailor, *self.command_words()], cwd=where,
+                           capture_output=True, text=True, errors='replace', check=False)
+        now = memory.contents(where)
+        shutil.rmtree(where)
+        if code not in (0, -signal.SIGKILL, 128 + signal.SIGKILL):  # the last: of a job
+            return f'exit code {code}'
+        if torn or lost:
+            return f'torn {torn}, lost {lost}'
+        if p.returncode:
+            return f'the next run ends with {p.returncode}: {p.stderr[-300:]}'
+        wrong = [f for f in self.new if 'cache/' not in f and now.get(f) != self.new[f]]
+        return f'after the next run: wrong {wrong}, litter {hidden(now)}' \
+            if wrong or hidden(now) else ''
+
+    def command_words(self):
+        return memory.shlex.split(self.command)
+
+    def killed_at(self, n):
+        """Killed before call n."""
+        where = self.folder(f'k{n}')
+        env = dict(os.environ, LC_ALL='C', LD_PRELOAD=self.args.faults,
+                   FAULT_SIGNAL=f'{int(signal.SIGKILL)}:{n}')
+        p = subprocess.run([self.args.tailor, *self.command_words()], cwd=where, env=env,
+                           capture_output=True, check=False)
+        return self.finish(where, p.returncode)
+
+    def killed_after(self, number, seconds):
+        """Killed when that time has gone by."""
+        where = self.folder(f'r{number}')
+        with subprocess.Popen([self.args.tailor, *self.command_words()], cwd=where,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              start_new_session=True) as p:
+            time.sleep(seconds)
+            os.killpg(p.pid, signal.SIGKILL)  # and the jobs of a batch
+        return self.finish(where, p.returncode)
+
+    def check(self):
+        """(passed, failures)"""
+        self.start, self.new = self.initial(), self.outputs
+        if self.code or self.new == self.start or not self.counts[1]:
+            return 0, [f'{self.command!r} does not work: {self.text[1][-300:]!r}']
+        problems = []
+        if self.args.random:
+            begin = time.monotonic()
+            self.call('timed')
+            most = 1.2 * (time.monotonic() - begin)
+            moments = random.Random(1)
+            problems = [self.killed_after(i, most * moments.random())
+                        for i in range(self.args.random)]
+        else:
+            step = max(1, self.counts[1] // self.args.sample) if self.args.sample else 1
+            problems = [self.killed_at(n) for n in range(1, self.counts[1] + 1, step)]
+        bad = [f'{self.command!r}, {i}: {p}' for i, p in enumerate(problems) if p]
+        return len(problems) - len(bad), bad
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
+    memory.add_arguments(ap)
+    ap.add_argument('--random', type=int, default=0, metavar='N', help='kills at moments in time')
+    args = ap.parse_args()
+    return memory.run_all(args, Killed, [c for c in COMMANDS if args.only in c])
+
+
+if __name__ == '__main__':
+    sys.exit(main())
