@@ -165,6 +165,9 @@ static tl_status write_file(tl_weight_files *f, tl_diag *d, uint32_t *next,
   static const char zeros[TL_WEIGHT_ALIGNMENT] = {0};
   const tl_weight_place *first = &f->places.at[*next];
   tl_writer *out;
+  /* the name of a single weight tells its contents; that of all weights stays the same */
+  if (f->combined.n && tl_sv_eq(first->file, f->combined))
+    TL_TRY(tl_changes_aside(changes, d, f->model, tl_weight_files_path(f, first->file)));
   TL_TRY(open_file(f, d, first->file, cancel, &out));
   do {
     const tl_weight_place *p = &f->places.at[*next];

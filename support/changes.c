@@ -141,6 +141,13 @@ tl_status tl_changes_remove(tl_changes *c, tl_diag *d, const char *path) {
   return add(c, d, (tl_change){.kind = TL_CHANGE_REMOVAL, .path = strdup(path)});
 }
 
+tl_status tl_changes_aside(tl_changes *c, tl_diag *d, const char *path, const char *other) {
+  struct stat st;
+  if (!c || !other || stat(other, &st) != 0 || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+    return TL_OK;
+  return add(c, d, (tl_change){.kind = TL_CHANGE_ASIDE, .path = realpath(path, NULL)});
+}
+
 static const char *without_dots(const char *path) {
   while (path[0] == '.' && path[1] == '/')
     path += 2;
@@ -292,11 +299,21 @@ static void put_back(tl_change *change) {
   }
 }
 
+/* Returns true if a later change gives the name of this one to a new file. */
+static bool comes_later(const tl_changes *c, uint32_t i) {
+  for (uint32_t k = i + 1; k < c->list.n; k++)
+    if (c->list.at[k].kind == TL_CHANGE_HIDDEN &&
+        strcmp(c->list.at[k].path, c->list.at[i].path) == 0)
+      return true;
+  return false;
+}
+
 /* Gives all names in order; on a failure takes back those given before. */
 static tl_status give_names(tl_changes *c, tl_diag *d) {
   for (uint32_t i = 0; i < c->list.n; i++) {
     tl_change *change = &c->list.at[i];
-    bool removal = change->kind == TL_CHANGE_REMOVAL;
+    bool aside = change->kind == TL_CHANGE_ASIDE && comes_later(c, i);
+    bool removal = change->kind == TL_CHANGE_REMOVAL || aside;
     if (!removal && change->kind != TL_CHANGE_HIDDEN)
       continue;
     if ((removal ? hide_old(change) : swap_names(change)) != 0) {

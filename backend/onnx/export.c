@@ -128,6 +128,7 @@ static tl_status write_model(saving *s, tl_writer *out) {
 /* Writes the file of weights into the journal. */
 static tl_status write_weights(saving *s, tl_changes *changes) {
   tl_writer *data;
+  TL_TRY(tl_changes_aside(changes, s->m->diag, s->path, s->data_path.p));
   TL_TRY(tl_writer_open(s->m->diag, s->data_path.p, s->options.cancel, &data));
   tl_status status = tl_onnx_write_weights(s->m, &s->layout, data);
   if (status == TL_OK)
