@@ -333,6 +333,11 @@ class Tests:
         """commands that write files, with a failing call or a signal: 6 of each (--full: all)"""
         return self.faults('files.py', *([] if self.args.full else ['--sample', '6']))
 
+    def kills(self):
+        """commands that are killed before a system call: 6 of each (--full: all, and 300 moments)"""
+        return self.faults('kills.py', *(['--random', '300'] if self.args.full
+                                         else ['--sample', '6']))
+
     def clocks(self):
         """clocks that go back and jump: the same files, no absurd durations, the cache"""
         return counted([PYTHON, 'tests/clocks/run.py', '--tailor', self.tool('gcc'), '--clock',

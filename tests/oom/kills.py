@@ -5,7 +5,7 @@ one, whole, and the next run makes all of them new and leaves nothing else there
 
   kills.py --tailor BIN --faults LIB [--sample N] [--random N] [--only TEXT] [--jobs N]
 
-Kills come before a call of the operating system, each in turn (LIB, of faults.c), or with --random
+Kills come before a call of the operating system, each in turn (LIB, of faults.c), and with --random
 at N moments of each command, spread over the time that it takes. --sample takes N calls of each."""
 import argparse
 import os
@@ -87,17 +87,14 @@ class Killed(files.Run):
         self.start, self.new = self.initial(), self.outputs
         if self.code or self.new == self.start or not self.counts[1]:
             return 0, [f'{self.command!r} does not work: {self.text[1][-300:]!r}']
-        problems = []
-        if self.args.random:
-            begin = time.monotonic()
-            self.call('timed')
-            most = 1.2 * (time.monotonic() - begin)
-            moments = random.Random(1)
-            problems = [self.killed_after(i, most * moments.random())
-                        for i in range(self.args.random)]
-        else:
-            step = max(1, self.counts[1] // self.args.sample) if self.args.sample else 1
-            problems = [self.killed_at(n) for n in range(1, self.counts[1] + 1, step)]
+        step = max(1, self.counts[1] // self.args.sample) if self.args.sample else 1
+        problems = [self.killed_at(n) for n in range(1, self.counts[1] + 1, step)]
+        begin = time.monotonic()
+        self.call('timed')
+        most = 1.2 * (time.monotonic() - begin)
+        moments = random.Random(1)
+        problems += [self.killed_after(i, most * moments.random())
+                     for i in range(self.args.random)]
         bad = [f'{self.command!r}, {i}: {p}' for i, p in enumerate(problems) if p]
         return len(problems) - len(bad), bad
 
@@ -140,9 +137,12 @@ def main():
     memory.add_arguments(ap)
     ap.add_argument('--random', type=int, default=0, metavar='N', help='kills at moments in time')
     args = ap.parse_args()
-    codes = [memory.run_all(args, kind, [c for c in commands if args.only in c])
-             for kind, commands in ((Killed, COMMANDS), (Pair, PAIRS))]
-    return max(codes)
+    alone = [c for c in COMMANDS if args.only in c]
+    pairs = [c for c in PAIRS if args.only in c]
+
+    def kind(run_args, scratch, command, number):
+        return (Killed if number < len(alone) else Pair)(run_args, scratch, command, number)
+    return memory.run_all(args, kind, alone + pairs)
 
 
 if __name__ == '__main__':
