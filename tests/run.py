@@ -334,7 +334,7 @@ class Tests:
         return self.faults('files.py', *([] if self.args.full else ['--sample', '6']))
 
     def kills(self):
-        """commands that are killed before a system call: 6 of each (--full: all, and 300 moments)"""
+        """commands killed before a system call: 6 of each (--full: all, and 300 moments)"""
         return self.faults('kills.py', *(['--random', '300'] if self.args.full
                                          else ['--sample', '6']))
 

@@ -77,35 +77,39 @@ static int list(message *m, size_t at, size_t end, size_t parent, uint8_t depth)
   return 1;
 }
 
-/* Puts n bytes in the place of `old` bytes at `at`. False if there is no room. */
-static int splice(uint8_t *data, size_t *size, size_t most, size_t at, size_t old, const uint8_t *p,
-                  size_t n) {
-  if (*size - old + n > most)
+/* Bytes that change, and how many there may be. */
+typedef struct bytes {
+  uint8_t *p;
+  size_t n, most;
+} bytes;
+
+/* Puts a piece in the place of `old` bytes at `at`. False if there is no room. */
+static int splice(bytes *b, size_t at, size_t old, bytes piece) {
+  if (b->n - old + piece.n > b->most)
     return 0;
-  memmove(data + at + n, data + at + old, *size - at - old);
-  memcpy(data + at, p, n);
-  *size = *size - old + n;
+  memmove(b->p + at + piece.n, b->p + at + old, b->n - at - old);
+  memcpy(b->p + at, piece.p, piece.n);
+  b->n = b->n - old + piece.n;
   return 1;
 }
 
-/* Replaces range [from, to), which lies in the message `parent`, and corrects the lengths of all
- * messages around it, the inner ones first: they lie before what has moved. Returns the new size; 0
- * if there is no room. */
-static size_t replace(const message *m, uint8_t *data, size_t size, size_t most, size_t from,
-                      size_t to, size_t parent, const uint8_t *p, size_t n) {
-  size_t before = size;
-  if (!splice(data, &size, most, from, to - from, p, n))
+/* Puts a piece before field f, or with `instead` in its place, and corrects the lengths of all
+ * messages around it, the inner ones first: they lie before what has moved. False if there is no
+ * room. */
+static int replace(const message *m, bytes *b, const field *f, int instead, bytes piece) {
+  size_t before = b->n;
+  if (!splice(b, f->start, instead ? f->end - f->start : 0, piece))
     return 0;
-  for (size_t i = parent; i != MOST_FIELDS; i = m->at[i].parent) {
-    const field *f = &m->at[i];
+  for (size_t i = f->parent; i != MOST_FIELDS; i = m->at[i].parent) {
+    const field *around = &m->at[i];
     uint8_t was[10], now[10];
-    size_t length = f->end - f->contents;
-    size_t old = write_varint(was, length), head = write_varint(now, length + size - before);
-    if (f->contents < f->start + old + 1 ||
-        !splice(data, &size, most, f->contents - old, old, now, head))
+    size_t length = around->end - around->contents;
+    size_t old = write_varint(was, length), head = write_varint(now, length + b->n - before);
+    if (around->contents < around->start + old + 1 ||
+        !splice(b, around->contents - old, old, (bytes){now, head, 0}))
       return 0;
   }
-  return size;
+  return 1;
 }
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
@@ -148,19 +152,18 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
   if (size > sizeof changed || next(&state) % 8 == 0 || !list(&m, 0, size, MOST_FIELDS, 0) || !m.n)
     return LLVMFuzzerMutate(data, size, most);
   const field *f = &m.at[next(&state) % m.n], *other = &m.at[next(&state) % m.n];
-  unsigned choice = next(&state) % 4;
-  size_t n = 0, to = choice == 1 ? f->start : f->end; /* 0: dropped; 1: another one before it */
+  unsigned choice = next(&state) % 4; /* 0: dropped; 1: another one before it */
+  bytes piece = {made, 0, 0};
   if (choice == 1 || choice == 2) {
-    n = other->end - other->start;
-    memcpy(made, data + other->start, n);
+    piece.n = other->end - other->start;
+    memcpy(made, data + other->start, piece.n);
   } else if (choice == 3) {
-    n = change(&m, f, made, LONGEST);
+    piece.n = change(&m, f, made, LONGEST);
   }
   memcpy(changed, data, size);
-  size_t most_now = most < sizeof changed ? most : sizeof changed;
-  size_t length = replace(&m, changed, size, most_now, f->start, to, f->parent, made, n);
-  if (length == 0)
+  bytes now = {changed, size, most < sizeof changed ? most : sizeof changed};
+  if (!replace(&m, &now, f, choice != 1, piece) || now.n == 0)
     return LLVMFuzzerMutate(data, size, most);
-  memcpy(data, changed, length);
-  return length;
+  memcpy(data, changed, now.n);
+  return now.n;
 }
