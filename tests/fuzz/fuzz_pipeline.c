@@ -114,9 +114,10 @@ static void check_forms(tl_context *c, tl_model *a) {
   tl_model_destroy(npu);
 }
 
-/* Random results depend on which nodes there are; a loop that does not end takes ten million trips
- * until it is an error; of a query that sees no key, attention makes an average here and zero on the
- * NPU; and quantization there adds the zero point before it rounds, so that ties differ. */
+/* Random results depend on which nodes there are. A loop that does not end takes ten million trips
+ * until it is an error. Known differences on the NPU: of a query that sees no key, attention makes
+ * zero there and an average here; quantization adds the zero point before it rounds, so that ties
+ * differ. */
 static int is_left_out(const uint8_t *data, size_t size) {
   static const char *const ops[] = {"Random", "Bernoulli", "Multinomial", "Dropout",
                                     "Loop",   "Attention", "While",       "Quantize"};

@@ -12,8 +12,8 @@ CPU time, inputs and finds. Commit it: the search adds up over the sessions.
 DIR is configured as tests/sanitized.py says unless it already is. Seeds are texts under seeds/:
 protobuf text for ONNX, encoded by protoc; the pipeline also gets the models of golden files.
 Protobuf and textual IR are mutated by mutate_wire.c and mutate_text.c, which know them. New inputs
-are kept in DIR/corpus-*; a new crasher lands in tests/fuzz/crashers/: fix it and commit the file, it
-is a test from then on."""
+are kept in DIR/corpus-*; a new crasher lands in tests/fuzz/crashers/: fix it and commit the file,
+it is a test from then on."""
 import argparse
 import concurrent.futures
 import csv
