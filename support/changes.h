@@ -42,10 +42,10 @@ tl_status tl_changes_folder(tl_changes *c, tl_diag *d, const char *path) TL_NODI
 /* Brings what was written to the disk and takes the writer over in every case. With c NULL the file
  * appears at once. Reports what the writer reports. */
 tl_status tl_changes_commit(tl_changes *c, tl_diag *d, tl_writer *w) TL_NODISCARD;
-/* Notes that the file `path` refers to the file `other`, which changes with it: from here on the old
- * one is out of the way until the new one has its name. A process that is killed meanwhile leaves no
- * old file beside what a new one needs. Nothing happens unless both exist and a new one comes.
- * Reports TL_NO_MEMORY. */
+/* Notes that the file `path` refers to the file `other`, which changes with it: from here on the
+ * old one is out of the way until the new one has its name. A process that is killed meanwhile
+ * leaves no old file beside what a new one needs. Nothing happens unless both exist and a new one
+ * comes. Reports TL_NO_MEMORY. */
 tl_status tl_changes_aside(tl_changes *c, tl_diag *d, const char *path,
                            const char *other) TL_NODISCARD;
 /* Notes a file to remove, if it exists; with c NULL removes it at once. Reports TL_IO,

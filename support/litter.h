@@ -14,8 +14,8 @@ enum { TL_LITTER_NAME = 200 };
  * replaced. */
 bool tl_is_litter(const char *entry, const char *name);
 /* Removes such files beside each of n files; paths of one folder may follow each other in any
- * order. A path that is NULL is skipped. What cannot be removed stays: nothing is reported. One look
- * at each folder. */
+ * order. A path that is NULL is skipped. What cannot be removed stays: nothing is reported. One
+ * look at each folder. */
 void tl_litter_remove(const char *const *paths, size_t n);
 
 #endif
