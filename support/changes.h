@@ -13,7 +13,7 @@ typedef enum tl_change_kind {
   TL_CHANGE_HIDDEN, /* they have a hidden name */
   TL_CHANGE_SAME,   /* the old file has the same bytes and stays */
   TL_CHANGE_REMOVAL,
-  TL_CHANGE_ASIDE, /* the old file goes before the changes behind this one, the new one comes later */
+  TL_CHANGE_ASIDE, /* the old file goes first, the new one comes later */
   TL_CHANGE_FOLDER /* a new folder; it is there already */
 } tl_change_kind;
 
