@@ -370,13 +370,16 @@ static void drop_same(tl_changes *c) {
 
 /* Removes what killed runs left beside the files of this one. */
 static void remove_litter(const tl_changes *c) {
-  const char **paths = calloc(c->list.n + 1u, sizeof *paths);
-  for (uint32_t i = 0; paths && i < c->list.n; i++)
+  const char *paths[64];
+  size_t n = 0;
+  for (uint32_t i = 0; i < c->list.n; i++) {
     if (c->list.at[i].kind != TL_CHANGE_FOLDER)
-      paths[i] = c->list.at[i].path;
-  if (paths)
-    tl_litter_remove(paths, c->list.n);
-  free(paths);
+      paths[n++] = c->list.at[i].path;
+    if (n == sizeof paths / sizeof *paths || i + 1 == c->list.n) {
+      tl_litter_remove(paths, n);
+      n = 0;
+    }
+  }
 }
 
 tl_status tl_changes_apply(tl_changes *c, tl_diag *d) {

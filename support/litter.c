@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -46,9 +47,14 @@ static bool same_folder(const char *a, const char *b) {
 /* Looks at the folder of paths[first] for litter of all paths in it. */
 static void clean_folder(const char *const *paths, size_t first, size_t n) {
   size_t length = folder_length(paths[first]);
-  char *folder = length ? strndup(paths[first], length) : strdup(".");
-  DIR *d = folder ? opendir(folder) : NULL;
-  free(folder);
+  char folder[PATH_MAX] = ".";
+  if (length >= sizeof folder)
+    return;
+  if (length) {
+    memcpy(folder, paths[first], length);
+    folder[length] = '\0';
+  }
+  DIR *d = opendir(folder);
   if (!d)
     return;
   for (struct dirent *e; (e = readdir(d)) != NULL;) {

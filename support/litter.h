@@ -15,7 +15,7 @@ enum { TL_LITTER_NAME = 200 };
 bool tl_is_litter(const char *entry, const char *name);
 /* Removes such files beside each of n files; paths of one folder may follow each other in any
  * order. A path that is NULL is skipped. What cannot be removed stays: nothing is reported. One
- * look at each folder. */
+ * look at each folder. Takes no memory of the allocator of a program. */
 void tl_litter_remove(const char *const *paths, size_t n);
 
 #endif

@@ -53,8 +53,9 @@ static tl_symbol symbol_of(making *k, tl_image_symbol s) {
   if (*known == 0) {
     const tl_image_text_list *all = &tl_image_strings;
     tl_sv text = {all->text + all->starts[i], all->starts[i + 1] - all->starts[i]};
-    *known = tl_intern_hashed(&k->set->m->symbols, text, all->hashes[i]);
-    k->lost = k->lost || *known == TL_NO_SYMBOL;
+    tl_symbol made = tl_intern_hashed(&k->set->m->symbols, text, all->hashes[i]);
+    k->lost = k->lost || made == TL_NO_SYMBOL;
+    *known = made == TL_NO_SYMBOL ? 0 : made;
   }
   return *known;
 }
@@ -248,8 +249,8 @@ bool tl_rule_complete(tl_ruleset *s, tl_rule *r) {
   make_nodes(&k);
   make_values(&k);
   make_lists(&k);
-  r->bare = false;
-  return !k.lost && (r->kind != TL_RULE_SCOPE || read_scope(s, r));
+  r->bare = k.lost || (r->kind == TL_RULE_SCOPE && !read_scope(s, r));
+  return !r->bare;
 }
 
 bool tl_rule_has_image(uint32_t i) { return i < tl_n_rule_images && tl_rule_images[i].whole; }
