@@ -58,9 +58,9 @@ static int list(message *m, size_t at, size_t end, size_t parent, uint8_t depth)
     f.contents = behind;
     if (behind && f.type == 0)
       behind = read_varint(m->p, behind, end, &n);
-    else
+    else if (behind)
       behind += f.type == 2 ? 0 : f.type == 5 ? 4 : 8;
-    if (f.type == 2)
+    if (behind && f.type == 2)
       behind = n <= end ? behind + (size_t)n : 0;
     int known = f.type == 0 || f.type == 1 || f.type == 2 || f.type == 5;
     if (!known || tag < 8 || behind <= at || behind > end || m->n == MOST_FIELDS) {
