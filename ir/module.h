@@ -15,6 +15,9 @@
 #include "support/slab.h"
 #include "support/vec.h"
 
+/* Of the default domain; later ones are refused. */
+enum { TL_ONNX_NEWEST_OPSET = 28 };
+
 typedef uint32_t tl_node_id;
 typedef uint32_t tl_value_id;
 typedef uint32_t tl_use_id;

@@ -12,7 +12,6 @@
 
 enum {
   TL_ONNX_CANONICAL_OPSET = 21,
-  TL_ONNX_NEWEST_OPSET = 28, /* of the default domain; later ones are refused */
   TL_ONNX_DEFAULT_MAX_NODES = 4000000
 };
 

@@ -223,11 +223,9 @@ static tl_status parse_opset(tl_parser *p) {
   TL_TRY(tl_parse_string(p, "a domain, quoted", &domain));
   tl_token at = p->at;
   TL_TRY(tl_parse_int(p, "a version", &version));
-  if (version < 1)
-    return tl_parse_fail_at(p, at, TL_INVALID_MODEL,
-                            "%lld is no version of operators: they count "
-                            "from 1",
-                            (long long)version);
+  if (version < 1 || (domain == 0 && version > TL_ONNX_NEWEST_OPSET))
+    return tl_parse_fail_at(p, at, TL_INVALID_MODEL, "opset %lld is not between 1 and %d",
+                            (long long)version, TL_ONNX_NEWEST_OPSET);
   tl_status status = tl_module_set_opset(p->m, domain, version);
   return status == TL_OK ? TL_OK : tl_parse_memory(p);
 }

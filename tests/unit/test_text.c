@@ -168,7 +168,8 @@ static void errors_have_places(void) {
              "not a regular file");
   fails_with("graph(%x) -> () { %y = Relu(%x) : f32[1], f32[1] }", "more types than results");
   fails_with("graph(%x) -> () { %y = d::R(%x) {a=1, a=2} }", "attribute 'a' is given twice");
-  fails_with("module { opset \"\" -1 } graph(%x) -> (%x) { }", "-1 is no version");
+  fails_with("module { opset \"\" -1 } graph(%x) -> (%x) { }", "opset -1 is not between 1 and");
+  fails_with("module { opset \"\" 99 } graph(%x) -> (%x) { }", "opset 99 is not between 1 and");
   fails_with("graph(%x) -> () { %y = d::R(%x) {a=[]} }", "other lists name their kind");
   fails_with("graph(%x) -> () { %y = d::R(%\"a\\q\") }", "unknown escape");
   fails_with("graph(%x) -> () { %y = d::R(%x) npu Nothing }", "not an NPU candidate");
