@@ -202,21 +202,28 @@ static tl_value_id reverse(layer *l, tl_value_id v) {
   return tl_make_node(&l->k, &spec);
 }
 
-/* Returns initial state i of a direction; zeros if the model gives none. */
-static tl_value_id initial(layer *l, uint32_t i, uint32_t d) {
-  if (l->in[i])
-    return of_direction(l, i, d);
-  const int64_t known[] = {dim_of(l->w->m, l->in[X], 1, 3), l->hidden};
+/* Returns zeros [B,H], or [0,B,H] where there are no steps. */
+static tl_value_id make_zeros(layer *l, bool of_steps) {
+  const int64_t known[] = {0, dim_of(l->w->m, l->in[X], 1, 3), l->hidden};
+  const int64_t *batch = known + 1;
   tl_value_id shape;
-  if (tl_dim_is_static(known[0])) {
-    shape = tl_make_ints(&l->k, known, 2);
+  if (tl_dim_is_static(*batch)) {
+    shape = tl_make_ints(&l->k, of_steps ? known : batch, of_steps ? 3 : 2);
   } else {
-    tl_value_id parts[2];
-    parts[0] = tl_make_unsqueeze(&l->k, tl_make_size(&l->k, l->in[X], 1), 0);
-    parts[1] = tl_make_ints(&l->k, &l->hidden, 1);
-    shape = tl_make_concat(&l->k, parts, 2, 0);
+    tl_value_id parts[3];
+    uint32_t n = 0;
+    if (of_steps)
+      parts[n++] = tl_make_ints(&l->k, known, 1);
+    parts[n++] = tl_make_unsqueeze(&l->k, tl_make_size(&l->k, l->in[X], 1), 0);
+    parts[n++] = tl_make_ints(&l->k, &l->hidden, 1);
+    shape = tl_make_concat(&l->k, parts, n, 0);
   }
   return op2(l, TL_OP_Expand, tl_make_number(&l->k, l->dtype, 0), shape);
+}
+
+/* Returns initial state i of a direction; zeros if the model gives none. */
+static tl_value_id initial(layer *l, uint32_t i, uint32_t d) {
+  return l->in[i] ? of_direction(l, i, d) : make_zeros(l, false);
 }
 
 /* Returns the biases that are added before the steps; sets cell->bias, which waits for the reset
@@ -342,6 +349,14 @@ static outcome make_scan(layer *l, const tl_cell *cell, uint32_t d, tl_value_id 
   return out;
 }
 
+/* Makes one direction of an empty sequence: the states stay what they are. A Scan would lose an open
+ * batch: what it stacks has no step that tells the size. */
+static outcome make_no_steps(layer *l, uint32_t d) {
+  return (outcome){.h = initial(l, INITIAL_H, d),
+                   .c = l->gates == 4 ? initial(l, INITIAL_C, d) : TL_NO_VALUE,
+                   .y = make_zeros(l, true)};
+}
+
 /* Makes one direction: the product with the input for all steps at once, then the Scan. */
 static outcome make_direction(layer *l, uint32_t d) {
   tl_cell cell = {.gates = l->gates, .hidden = l->hidden, .dtype = l->dtype};
@@ -350,6 +365,8 @@ static outcome make_direction(layer *l, uint32_t d) {
     l->k.clash = true;
     return (outcome){0};
   }
+  if (dim_of(l->w->m, l->in[X], 0, 3) == 0)
+    return make_no_steps(l, d);
   if (tl_pass_formulas(l->w->p, l->w->m, &cell.formulas) != TL_OK) {
     l->k.no_memory = true;
     return (outcome){0};

@@ -61,3 +61,8 @@ $ printf 'graph @g(%%x: f32[n,2], %%t: f32[2]) -> (%%s, %%l) {\n  const %%yes: b
 > 2 tensors have the same name, 0 of them differ
 ! loop.tir: warning: output 's' is a sequence: the NPU gives one tensor, the elements stacked along a new first dim [W_PLAIN_OUTPUT]
 ! loop.tir: warning: output 'l' is a sequence: the NPU gives 2 outputs, one for each element: 'l_0', 'l_1' [W_PLAIN_OUTPUT]
+# A layer over a sequence without steps keeps the size of its batch, which only the input tells.
+$ printf 'graph @g(%%x: f32[0,n,3], %%w: f32[2,16,3], %%r: f32[2,16,4], %%h: f32[2,n,4], %%c: f32[2,n,4]) -> (%%y, %%yh, %%yc) {\n  %%y, %%yh, %%yc = LSTM(%%x, %%w, %%r, _, _, %%h, %%c) {hidden_size=4, clip=3.0, direction="bidirectional"}\n}\n' >steps.tir; tailor verify steps.tir --npu --dim n=2 --tensors=0 | grep '"y'
+> equal   "y": 0 of 0 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "yh": 0 of 16 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "yc": 0 of 16 elements differ, max abs 0, max rel 0, cosine 1

@@ -84,3 +84,7 @@ $ sed 's/%v.new = com.*/%n = ReduceSumSquare(%gh) {keepdims=0}\n  %q = Div(%gv, 
 ! norm.tir: error: node v: the scaled loss reaches its next value 'v.new' without being unscaled: tlr.ls.scale -> tlr.ls.seed -> gh -> n -> q -> u -> v.new [E-TRN-SCALED]
 !   hint: its gradient 'gv' is divided by the scale; compute the rest from gradients of parameters, too, or name another gradient of it in --train-spec: {"grads": ...}
 ? 3
+# A list as the next value of a tensor: no pass can step it.
+$ printf 'graph @g(%%x: f32[2], %%w: f32[2]) -> (%%L, %%u) {\n  %%y = Mul(%%x, %%w)\n  %%L = ReduceSum(%%y) {keepdims=0}\n  %%u = Sub(%%w, %%x)\n  %%s = SequenceConstruct(%%u, %%w)\n  state %%w -> %%s\n}\n' >list.tir; tailor info list.tir --train
+! list.tir: error: node w: it and its declared next value, 's', are not both tensors [E-TRN-NOTENSOR]
+? 2

@@ -116,6 +116,10 @@ static tl_status check_state(const tl_module *m, const tl_state *s) {
   const tl_type *a = tl_type_get(m, tl_value_type(m, s->input));
   const tl_type *b = tl_type_get(m, tl_value_type(m, s->output));
   tl_location where = TL_AT_NODE(m->path, tl_value_name(m, s->input));
+  if (a->kind != b->kind && a->kind != TL_KIND_UNKNOWN && b->kind != TL_KIND_UNKNOWN)
+    return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", where,
+                        "it and its declared next value, '%.*s', are not both tensors",
+                        TL_SV_ARG(tl_sv_shown(tl_value_name(m, s->output))));
   bool same = a->kind != b->kind || a->rank < 0 || b->rank < 0 || a->rank == b->rank;
   for (int i = 0; same && a->kind == b->kind && a->rank == b->rank && i < a->rank; i++)
     same = a->dims[i] == b->dims[i] || !tl_dim_is_static(a->dims[i]) ||
@@ -143,7 +147,6 @@ static tl_status declare_states(names *ctx, uint32_t *output) {
     TL_TRY(find_state(ctx, &s->states[i], &state));
     if (output[state.input] && output[state.input] != state.output)
       return twice(ctx->m, "state", tl_value_name(ctx->m, state.input));
-    TL_TRY(check_state(ctx->m, &state));
     if (!output[state.input] && !tl_state_vec_push(&ctx->m->states, state))
       return tl_no_memory(ctx->m);
     output[state.input] = state.output;
@@ -220,8 +223,11 @@ static bool is_no_tensor(const tl_module *m, tl_value_id v) {
   return v && kind != TL_KIND_TENSOR && kind != TL_KIND_UNKNOWN;
 }
 
-/* Refuses gradients that are sequences: a list belongs to an update op, not to one parameter. */
-static tl_status check_gradients(const tl_module *m) {
+/* Checks what the file says of states, and what was declared besides: states fit their inputs, and
+ * gradients are no sequences, since a list belongs to an update op, not to one parameter. */
+static tl_status check_facts(const tl_module *m) {
+  for (uint32_t i = 0; i < m->states.n; i++)
+    TL_TRY(check_state(m, &m->states.at[i]));
   for (uint32_t i = 0; i < m->gradients.n; i++) {
     const tl_gradient *g = &m->gradients.at[i];
     tl_value_id wrong = is_no_tensor(m, g->grad) ? g->grad : g->indices;
@@ -237,11 +243,11 @@ static tl_status check_gradients(const tl_module *m) {
 tl_status tl_train_declare(tl_module *m) {
   names ctx;
   if (!tl_step_state_of(m)->declared)
-    return check_gradients(m);
+    return check_facts(m);
   TL_TRY(open_names(&ctx, m));
   tl_status status = declare(&ctx);
   free(ctx.values);
-  return status == TL_OK ? check_gradients(m) : status;
+  return status == TL_OK ? check_facts(m) : status;
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
