@@ -349,8 +349,8 @@ static outcome make_scan(layer *l, const tl_cell *cell, uint32_t d, tl_value_id 
   return out;
 }
 
-/* Makes one direction of an empty sequence: the states stay what they are. A Scan would lose an open
- * batch: what it stacks has no step that tells the size. */
+/* Makes one direction of an empty sequence: the states stay what they are. A Scan would lose an
+ * open batch: what it stacks has no step that tells the size. */
 static outcome make_no_steps(layer *l, uint32_t d) {
   return (outcome){.h = initial(l, INITIAL_H, d),
                    .c = l->gates == 4 ? initial(l, INITIAL_C, d) : TL_NO_VALUE,
