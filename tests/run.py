@@ -539,9 +539,10 @@ class Tests:
 
     def fuzz(self):
         """libFuzzer targets and saved crashers"""
-        return counted([PYTHON, 'tests/fuzz/run.py', '--build', os.path.join(self.build, 'asan'),
-                        '--seconds', str(self.args.fuzz_seconds),
-                        *(['--ledger'] if self.args.fuzz_seconds > 60 else [])])
+        seconds = self.args.fuzz_seconds
+        build = 'asan' if seconds < 60 else 'fuzz'
+        return counted([PYTHON, 'tests/fuzz/run.py', '--build', os.path.join(self.build, build),
+                        '--seconds', str(seconds), *(['--ledger'] if seconds > 60 else [])])
 
 
 for row in kinds.SCRIPTS:

@@ -2,14 +2,16 @@
 """How the sanitized build is configured. Tests start it tens of thousands of times, and programs
 that need no relocation start in three quarters of the time. The fuzzers are part of it: what
 fuzzing covers counts in the rooms of tests/fuzz/covered.txt alone, so that the other tests are not
-slower for it."""
+slower for it. Long fuzzing has a build of its own, where all rooms count."""
 import os
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 COVERED = os.path.join(HERE, 'fuzz', 'covered.txt')
-OPTIONS = ['-Dbuildtype=debugoptimized', '-Doptimization=1', '-Db_sanitize=address,undefined',
-           '-Db_lundef=false', '-Dfuzz=true', '-Dwerror=true', '-Dc_link_args=-no-pie',
+COMMON = ['-Dbuildtype=debugoptimized', '-Doptimization=1', '-Db_sanitize=address,undefined',
+          '-Db_lundef=false', '-Dfuzz=true', '-Dwerror=true', '-Dc_link_args=-no-pie']
+OPTIONS = [*COMMON,
            f"-Dc_args=['-fsanitize=fuzzer-no-link','-fsanitize-coverage-allowlist={COVERED}']"]
+GUIDED = [*COMMON, '-Dc_args=-fsanitize=fuzzer-no-link']
 ENV = {'ASAN_OPTIONS': 'detect_leaks=1:abort_on_error=0:allocator_may_return_null=1',
        'UBSAN_OPTIONS': 'print_stacktrace=1:halt_on_error=1'}
 # A search for leaks at the end of a process takes as long as all of a short command does. Units,

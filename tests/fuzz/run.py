@@ -5,21 +5,25 @@
   run.py --seconds N --build DIR     replay crashers, then fuzz each target for N seconds
   run.py --replay KIND PROGRAM       feed seeds and crashers to a replay program
   run.py --seeds DIR                 write the seeds as files and leave
+  run.py --distill --build DIR       keep of each corpus what covers as much
   run.py --total                     what all rows of ledger.tsv add up to
 
 With --ledger each target appends a row to ledger.tsv: date, target, seed of the fuzzer, seconds of
 CPU time, inputs and finds. Commit it: the search adds up over the sessions.
 DIR is configured as tests/sanitized.py says unless it already is. Seeds are texts under seeds/:
-protobuf text for ONNX, encoded by protoc; the pipeline also gets the models of golden files.
-Protobuf and textual IR are mutated by mutate_wire.c and mutate_text.c, which know them. New inputs
-are kept in DIR/corpus-*; a new crasher lands in tests/fuzz/crashers/: fix it and commit the file,
-it is a test from then on."""
+protobuf text for ONNX, encoded by protoc; the pipeline also gets the models of golden files, and
+rules those that are built in. Protobuf, JSON and texts are mutated by mutate_*.c, which know them.
+New inputs are kept in DIR/corpus-*; a new crasher lands in tests/fuzz/crashers/: fix it and commit
+the file, it is a test from then on. tests/coverage/run.py --corpora DIR says what a corpus
+reaches."""
 import argparse
 import concurrent.futures
 import csv
 import datetime
+import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,7 +38,8 @@ KINDS = ('air', 'air_text', 'onnx', 'op_info', 'pipeline', 'precision', 'rules',
          'switch', 'tir', 'train', 'value')
 # Targets with mutators of their own, for runs of a minute and more: what is found by chance in the
 # seconds of a test would make it fail by chance.
-LONG = tuple(kind + '-structured' for kind in ('air', 'onnx', 'pipeline', 'tir', 'train'))
+LONG = tuple(kind + '-structured' for kind in (
+    'air', 'onnx', 'op_info', 'pipeline', 'rules', 'run_config', 'switch', 'tir', 'train'))
 LONG_SECONDS = 60
 # Kinds that other tests cover, and that find something new too often to be tried for seconds.
 LONG_ONLY = ('pipeline',)
@@ -42,7 +47,8 @@ LONG_ONLY = ('pipeline',)
 PROTOS = {'onnx': ('frontend/onnx', 'onnx.proto', 'tl_onnx.ModelProto'),
           'air': ('backend/air', 'ge_ir.proto', 'tl_ge.ModelDef')}
 # Longest input in bytes, seconds for one input, megabytes: what the readers must stay within.
-LIMITS = ['-max_len=16384', '-timeout=120', '-rss_limit_mb=2048', '-malloc_limit_mb=1024']
+LONGEST = 16384
+LIMITS = [f'-max_len={LONGEST}', '-timeout=120', '-rss_limit_mb=2048', '-malloc_limit_mb=1024']
 ENV = dict(os.environ, **sanitized.ENV)
 LEDGER = os.path.join(HERE, 'ledger.tsv')
 COLUMNS = ('date', 'target', 'seed', 'cpu_seconds', 'inputs', 'finds')
@@ -79,6 +85,23 @@ def write_examples(folder):
                     f.write(text)
 
 
+def write_rules(folder):
+    """The rules that are built in, file by file."""
+    for room in ('rules', 'definitions'):
+        for path in sorted(glob.glob(os.path.join(ROOT, 'passes', room, '*.tlr'))):
+            if os.path.getsize(path) <= LONGEST:
+                shutil.copy(path, folder)
+
+
+def write_all(kind, folder):
+    """Seeds, and what the tree has of that kind besides."""
+    write_seeds(kind, folder)
+    if kind == 'pipeline':
+        write_examples(folder)
+    elif kind == 'rules':
+        write_rules(folder)
+
+
 def crashers(kind):
     folder = os.path.join(HERE, 'crashers', kind)
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
@@ -91,10 +114,12 @@ def replay(kind, program):
         return subprocess.run([os.path.abspath(program), *inputs], env=ENV, check=False).returncode
 
 
-def configured(build):
-    """Sets the build folder up when needed and builds the targets; '' or what went wrong."""
+def configured(build, seconds):
+    """Sets the build folder up when needed and builds the targets; '' or what went wrong. Where
+    there is time, branches of the whole program guide the search, not those of readers alone."""
+    options = sanitized.OPTIONS if seconds < LONG_SECONDS else sanitized.GUIDED
     steps = [] if os.path.exists(os.path.join(build, 'build.ninja')) else [
-        ['meson', 'setup', build, ROOT, *sanitized.OPTIONS]]
+        ['meson', 'setup', build, ROOT, *options]]
     steps.append(['ninja', '-C', build] + ['tests/fuzz/fuzz-' + kind for kind in KINDS + LONG])
     for argv in steps:
         p = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -145,6 +170,24 @@ def kinds_for(seconds):
     return KINDS + LONG if seconds >= LONG_SECONDS else [k for k in KINDS if k not in LONG_ONLY]
 
 
+def distill(build):
+    """Keeps of each corpus the smallest inputs that cover as much as all of them."""
+    for kind in KINDS:
+        corpus = os.path.join(build, 'corpus-' + kind)
+        if not os.path.isdir(corpus):
+            continue
+        program = os.path.join(build, 'tests', 'fuzz', 'fuzz-' + kind)
+        fewer = corpus + '.new'
+        shutil.rmtree(fewer, ignore_errors=True)
+        os.makedirs(fewer)
+        subprocess.run([program, *LIMITS, '-merge=1', fewer, corpus], env=ENV, check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        print(f'{kind}: {len(os.listdir(corpus))} inputs, {len(os.listdir(fewer))} are left')
+        shutil.rmtree(corpus)
+        os.rename(fewer, corpus)
+    return 0
+
+
 def fuzz_one(build, target, seconds, ledger):
     """Runs one target: (passed, failed) and prints why it failed."""
     program = os.path.join(build, 'tests', 'fuzz', 'fuzz-' + target)
@@ -154,9 +197,7 @@ def fuzz_one(build, target, seconds, ledger):
     found = os.path.join(HERE, 'crashers', kind)
     for folder in (corpus, found):
         os.makedirs(folder, exist_ok=True)
-    write_seeds(kind, seeds)
-    if kind == 'pipeline':
-        write_examples(seeds)
+    write_all(kind, seeds)
     passed = failed = 0
     for path in crashers(kind):
         p = subprocess.run([program, *LIMITS, path], capture_output=True, env=ENV, check=False)
@@ -184,6 +225,7 @@ def main():
     ap.add_argument('--replay', nargs=2, metavar=('KIND', 'PROGRAM'))
     ap.add_argument('--seeds', metavar='DIR')
     ap.add_argument('--ledger', action='store_true', help='append to ledger.tsv')
+    ap.add_argument('--distill', action='store_true', help='drop inputs that cover nothing new')
     ap.add_argument('--total', action='store_true', help='sums of ledger.tsv')
     args = ap.parse_args()
     if args.total:
@@ -195,7 +237,9 @@ def main():
             write_seeds(kind, os.path.join(args.seeds, kind))
         return 0
     build = os.path.abspath(args.build)
-    problem = configured(build)
+    if args.distill:
+        return distill(build)
+    problem = configured(build, args.seconds)
     if problem:
         print(problem + '\n0 passed, 1 failed, 0 skipped')
         return 1
