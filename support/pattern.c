@@ -47,23 +47,58 @@ static bool repeats_again(char c, char before) {
   return (c == '*' || c == '+' || c == '{') && before && before != ')';
 }
 
-/* Returns what would make compiling or matching expensive, NULL for nothing. The C library compiles
- * x+ as xx*, so each '+' around others doubles what is in it. */
-static const char *expensive(tl_sv text) {
+/* Returns what C libraries read in different ways, NULL for nothing: POSIX leaves it undefined. To
+ * glibc \d is the letter d, to musl a digit. */
+static const char *ambiguous_escape(char c) {
+  if (c >= '1' && c <= '9')
+    return "refers back to a group, which POSIX extended expressions do not";
+  bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  if (letter ? !strchr("wWsS", c) : c && strchr("0<>`'", c))
+    return "has a backslash before what is no special character; a digit is [[:digit:]]";
+  return NULL;
+}
+
+/* The same for what stands at i outside of brackets, behind `before`. */
+static const char *ambiguous(tl_sv text, size_t i, char before) {
+  char c = text.p[i];
+  if ((before == '^' || before == '$') && strchr("*+?{", c))
+    return "repeats ^ or $";
+  if (c == '{' && i + 1 < text.n && text.p[i + 1] == ',')
+    return "lacks the number before a comma: {0,n}";
+  return NULL;
+}
+
+/* The same for what brackets hold, from `from` to `to`. */
+static const char *ambiguous_brackets(tl_sv text, size_t from, size_t to) {
+  for (size_t i = from + 1; i + 1 < to; i++)
+    if (text.p[i] == '[' && (text.p[i + 1] == '.' || text.p[i + 1] == '='))
+      return "has [. or [= in brackets";
+  return NULL;
+}
+
+/* Returns what would make compiling or matching expensive, or differ between C libraries; NULL for
+ * nothing. The C library compiles x+ as xx*, so each '+' around others doubles what is in it. */
+static const char *refused(tl_sv text) {
   unsigned depth = 0;
   unsigned copies = 1;
   unsigned optional = 0; /* groups that may be empty */
-  char before = '\0';    /* ')' or a repetition, if that is what stands before i */
+  char before = '\0';    /* ')', '^', '$' or a repetition, if that is what stands before i */
   if (text.n > TL_PATTERN_MAX_BYTES)
     return "is longer than 512 bytes";
   if (memchr(text.p, 0, text.n))
     return "has a zero byte";
   for (size_t i = 0; i < text.n; i++) {
     char c = text.p[i];
-    if (c == '\\' && ++i < text.n && text.p[i] >= '1' && text.p[i] <= '9')
-      return "refers back to a group, which POSIX extended expressions do not";
-    if (c == '[')
-      i = behind_bracket(text, i) - 1;
+    const char *problem = ambiguous(text, i, before);
+    if (c == '\\' && ++i < text.n)
+      problem = ambiguous_escape(text.p[i]);
+    if (c == '[') {
+      size_t end = behind_bracket(text, i);
+      problem = ambiguous_brackets(text, i, end);
+      i = end - 1;
+    }
+    if (problem)
+      return problem;
     if (c == '(' && ++depth > TL_PATTERN_MAX_DEPTH)
       return "nests more than 16 groups";
     if (c == ')' && depth)
@@ -77,15 +112,29 @@ static const char *expensive(tl_sv text) {
     optional += (c == '*' || c == '?') && before == ')';
     if (optional * copies > TL_PATTERN_MAX_OPTIONAL)
       return "has more than 16 groups with * or ?, each + and count of a group multiplied";
-    before = c == ')' || c == '+' || c == '*' || c == '?' || c == '}' ? c : '\0';
+    before = c && strchr(")+*?}^$", c) ? c : '\0';
   }
   return NULL;
 }
 
-tl_status tl_pattern_compile(tl_pattern *p, tl_sv text, char *room, size_t bytes,
-                             const char **problem) {
+const char *tl_pattern_error(int code) {
+  switch (code) {
+  case REG_ECTYPE: return "names no class of characters";
+  case REG_EESCAPE: return "ends in a backslash";
+  case REG_EBRACK: return "has a '[' that is not closed";
+  case REG_EPAREN: return "has a '(' without ')', or the other way round";
+  case REG_EBRACE: return "has a '{' that is not closed";
+  case REG_BADBR: return "has something else than numbers in { }";
+  case REG_ERANGE: return "has a range that ends before it begins";
+  case REG_BADRPT: return "repeats nothing";
+  case REG_ESPACE: return "takes more memory than there is";
+  default: return "is no POSIX extended expression";
+  }
+}
+
+tl_status tl_pattern_compile(tl_pattern *p, tl_sv text, const char **problem) {
   char copy[TL_PATTERN_MAX_BYTES + 1];
-  *problem = text.n ? expensive(text) : "is empty";
+  *problem = text.n ? refused(text) : "is empty";
   if (*problem)
     return TL_INVALID_ARGUMENT;
   memcpy(copy, text.p, text.n);
@@ -93,8 +142,7 @@ tl_status tl_pattern_compile(tl_pattern *p, tl_sv text, char *room, size_t bytes
   int error = regcomp(&p->compiled, copy, REG_EXTENDED);
   if (error == 0)
     return TL_OK;
-  (void)regerror(error, &p->compiled, room, bytes);
-  *problem = room;
+  *problem = tl_pattern_error(error);
   return error == REG_ESPACE ? TL_NO_MEMORY : TL_INVALID_ARGUMENT;
 }
 

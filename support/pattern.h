@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* POSIX extended regular expressions that users write, bounded so that none of them can take the
  * machine down. Back-references, which may take exponential time, are refused; length, nesting and
- * repetition are limited, since they decide how much memory a compiled expression takes. */
+ * repetition are limited, since they decide how much memory a compiled expression takes. Refused is
+ * as well what POSIX leaves to the C library and glibc and musl read in different ways. */
 #ifndef TL_SUPPORT_PATTERN_H
 #define TL_SUPPORT_PATTERN_H
 
@@ -24,10 +25,12 @@ typedef struct tl_pattern {
   regex_t compiled; /* owned */
 } tl_pattern;
 
-/* Compiles text, or says in *problem (a clause; `room` of `bytes` may hold it) why it is refused.
- * After TL_OK the caller calls tl_pattern_release. TL_INVALID_ARGUMENT, TL_NO_MEMORY. */
-tl_status tl_pattern_compile(tl_pattern *p, tl_sv text, char *room, size_t bytes,
-                             const char **problem) TL_NODISCARD;
+/* Returns what an error of regcomp means, as a clause: the words of C libraries differ. */
+const char *tl_pattern_error(int code);
+
+/* Compiles text, or says in *problem (a clause) why it is refused. After TL_OK the caller calls
+ * tl_pattern_release. TL_INVALID_ARGUMENT, TL_NO_MEMORY. */
+tl_status tl_pattern_compile(tl_pattern *p, tl_sv text, const char **problem) TL_NODISCARD;
 /* Returns true when all of `name`, n bytes and a NUL, matches. A name with a zero byte in it
  * matches nothing. O(n) times the pattern. */
 bool tl_pattern_fits(const tl_pattern *p, const char *name, size_t n);

@@ -201,9 +201,8 @@ tl_status tl_read_listed_nodes(tl_diag *d, tl_arena *a, tl_location where, tl_sv
   for (uint32_t i = 0; i < patterns.n; i++) {
     /* The expression is compiled only to check it; the pass that uses it compiles it again. */
     tl_pattern compiled;
-    char room[128];
     const char *problem;
-    if (tl_pattern_compile(&compiled, patterns.at[i], room, sizeof room, &problem) != TL_OK)
+    if (tl_pattern_compile(&compiled, patterns.at[i], &problem) != TL_OK)
       return tl_fail_code(
           d, TL_INVALID_ARGUMENT, "E10001", where,
           "'%.*s' is not an expression for names: %s\vwrite a POSIX extended regular expression "

@@ -25,7 +25,6 @@ static const char *option_of(const tl_listed *e) {
 /* Expressions are compiled in order; n_compiled tells the release function how far it came. */
 tl_status tl_precision_listed_create(const tl_precision_config *c, tl_arena *arena,
                                      tl_precision_listed **out) {
-  char room[1];
   const char *problem;
   tl_precision_listed *l = tl_arena_calloc(arena, 1, sizeof *l);
   *out = NULL;
@@ -42,7 +41,7 @@ tl_status tl_precision_listed_create(const tl_precision_config *c, tl_arena *are
   for (; l->n_compiled < c->n_listed; l->n_compiled++) {
     const tl_listed *e = &c->listed[l->n_compiled];
     if (!e->is_type)
-      TL_TRY(tl_pattern_compile(&l->patterns[l->n_compiled], e->text, room, sizeof room, &problem));
+      TL_TRY(tl_pattern_compile(&l->patterns[l->n_compiled], e->text, &problem));
   }
   return TL_OK;
 }

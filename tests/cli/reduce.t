@@ -62,7 +62,7 @@ $ tailor reduce m.tir -o n.air
 !   hint: write ONNX or textual IR, or give an AIR file and a command that fails
 ? 1
 $ tailor reduce m.tir --check='exit 1 {}' --match='(' -o n.tir
-! tailor: error: --match: '(' is no regular expression: Unmatched ( or \(
+! tailor: error: --match: '(' is no regular expression: it has a '(' without ')', or the other way round
 ? 1
 $ tailor reduce m.tir --check='echo no {}; exit 1' --match='yes' -o n.tir
 ! tailor: error: --match: what the failure says does not match

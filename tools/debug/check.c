@@ -5,6 +5,7 @@
 #include "ir/fork.h"
 #include "ir/infer/infer.h"
 #include "ir/verify/verify.h"
+#include "support/pattern.h"
 #include "tools/cli/unused.h"
 #include "tools/debug/command.h"
 
@@ -178,7 +179,6 @@ static tl_status check_options(tl_cli *cli) {
 
 /* Compiles --match, an extended regular expression of POSIX. */
 static tl_status read_match(tl_check *c) {
-  char problem[200];
   tl_cli *cli = c->cli;
   if (!tl_cli_has(cli, TL_OPTION_MATCH))
     return TL_OK;
@@ -186,9 +186,9 @@ static tl_status read_match(tl_check *c) {
   c->has_match = code == 0;
   if (code == 0)
     return TL_OK;
-  regerror(code, &c->match, problem, sizeof problem);
   return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, TL_OPTION_MATCH),
-                 "'%s' is no regular expression: %s", tl_cli_get(cli, TL_OPTION_MATCH), problem);
+                 "'%s' is no regular expression: it %s", tl_cli_get(cli, TL_OPTION_MATCH),
+                 tl_pattern_error(code));
 }
 
 tl_status tl_check_open(tl_check *c, tl_cli *cli, tl_format format, bool evaluates) {
