@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "ir/eval/math/elementary.h"
+
 enum { BIG = TL_GROWTH_BIG, TINY = TL_GROWTH_TINY, INVERSE = TL_GROWTH_INVERSE };
 
 /* A number of at least this size hides an added number that became 0. */
@@ -26,7 +28,7 @@ static tl_growth sized(double size, unsigned flags) {
  * stands for infinity. */
 static double size_of(const tl_interval *x) {
   double most = tl_interval_magnitude(x);
-  return most > 1 ? log2(fmin(most, 1e300)) : 0;
+  return most > 1 ? tl_log2(fmin(most, 1e300)) : 0;
 }
 
 tl_growth tl_growth_of_constant(const tl_interval *x) { return (tl_growth){(float)size_of(x), 0}; }
@@ -39,7 +41,7 @@ static double least_of(const tl_interval *x) {
 /* Returns log2 of a factor. A constant may be below 1 and then reduces the size. */
 static double scale_of(const tl_grown *grown) {
   double most = tl_interval_magnitude(&grown->range);
-  return grown->constant && most > 0 && isfinite(most) ? log2(most) : (double)grown->growth.size;
+  return grown->constant && most > 0 && isfinite(most) ? tl_log2(most) : (double)grown->growth.size;
 }
 
 /* ---- products and quotients ------------------------------------------------------------------ */
@@ -71,16 +73,16 @@ static tl_growth multiplied(const tl_growth_case *c) {
   const tl_grown *a = &c->in[0];
   const tl_grown *b = &c->in[1];
   unsigned flags = (unsigned)a->growth.flags | b->growth.flags;
-  double more = c->product && c->elements > 1 ? log2(c->elements) : 0;
+  double more = c->product && c->elements > 1 ? tl_log2(c->elements) : 0;
   if (c->same) {
     tl_growth y = square(a, 2);
     return sized((double)y.size + more, y.flags);
   }
   if (!flags && c->product && is_uniform(b)) /* a sum or mean written as a product with equal
                                               * weights */
-    return sized((double)a->growth.size + more + log2(tl_interval_magnitude(&b->range)), 0);
+    return sized((double)a->growth.size + more + tl_log2(tl_interval_magnitude(&b->range)), 0);
   if (!flags && c->product && is_uniform(a))
-    return sized((double)b->growth.size + more + log2(tl_interval_magnitude(&a->range)), 0);
+    return sized((double)b->growth.size + more + tl_log2(tl_interval_magnitude(&a->range)), 0);
   if (!flags)
     return ordinary_product(c);
   bool over = (a->growth.flags & INVERSE) != 0;
@@ -164,7 +166,7 @@ static tl_growth muladd(const tl_growth_case *c) {
  * unknown. */
 static tl_growth summed(const tl_growth_case *c, double share) {
   double n = c->elements > 1 ? c->elements : c->elements < 1 ? 256 : 1;
-  return sized((double)c->in[0].growth.size + share * log2(n), c->in[0].growth.flags);
+  return sized((double)c->in[0].growth.size + share * tl_log2(n), c->in[0].growth.flags);
 }
 
 /* ---- powers ---------------------------------------------------------------------------------- */
@@ -213,7 +215,7 @@ static tl_growth reduced(const tl_growth_case *c) {
   case TL_RANGE_CUMSUM: return summed(c, 1);
   case TL_RANGE_SQUARES:
     y = square(&c->in[0], 2);
-    return sized((double)y.size + log2(fmax(c->elements, 1)), y.flags);
+    return sized((double)y.size + tl_log2(fmax(c->elements, 1)), y.flags);
   case TL_RANGE_L2: return summed(c, 0.5);
   case TL_RANGE_PROD: return sized((double)TL_GROWTH_ENDLESS, TINY);
   default: return tl_growth_plain(); /* LOGSUM */

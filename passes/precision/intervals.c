@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "ir/eval/math/elementary.h"
+
 /* Relative slack: more than a few thousand roundings in f32 (2^-24 each) can add up to. */
 static const double slack = 1e-3;
 /* A clip within this bound is taken as intended: f16 holds it. */
@@ -67,10 +69,10 @@ static tl_interval power(tl_interval x, tl_interval e) {
     return tl_interval_unknown();
   if (fmod(k, 2) == 0) {
     tl_interval a = absolute(x);
-    return about(pow(a.low, k), pow(a.high, k));
+    return about(tl_pow(a.low, k), tl_pow(a.high, k));
   }
   if (x.low >= 0 || fmod(k, 2) == 1)
-    return about(pow(x.low, k), pow(x.high, k));
+    return about(tl_pow(x.low, k), tl_pow(x.high, k));
   return tl_interval_unknown();
 }
 
@@ -151,8 +153,8 @@ static tl_interval reduced(tl_range_kind kind, tl_interval x, double n) {
   case TL_RANGE_L2: return about(0, times(sqrt(n), most) * (1 + error_of(n)));
   case TL_RANGE_LOGSUM: /* log(sum(exp(x))) lies between max(x) and max(x) + log(n) */
     return between(x.low - fabs(x.low) * slack - slack,
-                   x.high + log(n) + fabs(x.high) * slack + slack);
-  default: return most <= 1 ? between(-1, 1) : around_zero(pow(most, n)); /* PROD */
+                   x.high + tl_log(n) + fabs(x.high) * slack + slack);
+  default: return most <= 1 ? between(-1, 1) : around_zero(tl_pow(most, n)); /* PROD */
   }
 }
 
@@ -193,7 +195,7 @@ static tl_interval unary(tl_range_kind kind, double least, tl_interval x, double
   case TL_RANGE_ABS: return absolute(x);
   case TL_RANGE_SQUARE: return multiply(absolute(x), absolute(x));
   case TL_RANGE_SQRT: return about(sqrt(fmax(x.low, 0)), sqrt(fmax(x.high, 0)));
-  case TL_RANGE_EXP: return about(exp(x.low), exp(x.high));
+  case TL_RANGE_EXP: return about(tl_exp(x.low), tl_exp(x.high));
   case TL_RANGE_SUM:
   case TL_RANGE_CUMSUM: return sum(x, n, kind == TL_RANGE_CUMSUM);
   default: return reduced(kind, x, n);
