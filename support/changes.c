@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "support/litter.h"
@@ -247,6 +248,14 @@ static int replace_in_steps(tl_change *change) {
     free(second);
   return 0;
 }
+
+#if !defined(RENAME_EXCHANGE)
+/* musl, and glibc before 2.28, leave the call to the program. */
+enum { RENAME_EXCHANGE = 2 };
+static int renameat2(int from, const char *old, int to, const char *new, unsigned flags) {
+  return (int)syscall(SYS_renameat2, from, old, to, new, flags);
+}
+#endif
 
 /* Swaps the names of two files in one step of the kernel. */
 static int exchange(const tl_change *change) {

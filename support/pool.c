@@ -12,7 +12,8 @@
 
 #include "support/memory.h"
 
-enum { MAX_THREADS = 64 };
+/* STACK: bytes of a worker's stack, as many as glibc usually gives; musl gives 128 KiB. */
+enum { MAX_THREADS = 64, STACK = 8 << 20 };
 
 /* A thread of the pool. */
 typedef struct worker {
@@ -104,6 +105,23 @@ unsigned tl_pool_processors(void) {
   return n < 1 ? 1 : (unsigned)n;
 }
 
+/* Starts workers until there are `threads` with the caller. Fewer are slower, not wrong. */
+static void start_workers(tl_pool *p, unsigned threads) {
+  pthread_attr_t attributes;
+  p->n_threads = 1;
+  if (pthread_attr_init(&attributes) != 0)
+    return;
+  bool fits = pthread_attr_setstacksize(&attributes, STACK) == 0;
+  for (; fits && p->n_threads < threads; p->n_threads++) {
+    worker *w = &p->workers[p->n_threads];
+    w->pool = p;
+    w->number = p->n_threads;
+    if (pthread_create(&w->thread, &attributes, worker_main, w) != 0)
+      break;
+  }
+  pthread_attr_destroy(&attributes);
+}
+
 tl_pool *tl_pool_create(unsigned threads) {
   tl_pool *p = calloc(1, sizeof *p);
   if (!p)
@@ -115,13 +133,7 @@ tl_pool *tl_pool_create(unsigned threads) {
     threads = tl_pool_processors();
   if (threads > MAX_THREADS)
     threads = MAX_THREADS;
-  for (p->n_threads = 1; p->n_threads < threads; p->n_threads++) {
-    worker *w = &p->workers[p->n_threads];
-    w->pool = p;
-    w->number = p->n_threads;
-    if (pthread_create(&w->thread, NULL, worker_main, w) != 0)
-      break; /* fewer threads are slower, not wrong */
-  }
+  start_workers(p, threads);
   return p;
 }
 
