@@ -9,7 +9,7 @@ SEED ?= 1
 KILLED ?= 80
 
 .PHONY: all demo check test install bench fuzz oom random endurance update format clean dist sbom deb static \
-	check-deb check-aarch64 check-armhf check-i386 check-s390x mutate coverage analyze deep
+	check-deb check-aarch64 check-armhf check-i386 check-musl check-s390x mutate coverage analyze deep
 
 all:
 	@sh scripts/install-deps build
@@ -107,7 +107,8 @@ analyze:
 	@/usr/bin/python3 tests/analyze/integers.py --build build-integers
 
 # The long forms of what CI samples: hours.
-deep: random oom fuzz mutate coverage analyze check-aarch64 check-armhf check-i386 check-s390x
+deep: random oom fuzz mutate coverage analyze check-aarch64 check-armhf check-i386 \
+	check-musl check-s390x
 
 # Rewrites golden outputs and generated documents; review the diff.
 update: all
@@ -136,8 +137,8 @@ static:
 
 # The program for another machine, run by qemu: units, golden files, 200 conversions and evaluations
 # with the bytes of this machine. armhf and i386 have 32 bits, s390x the other byte order. Half an hour
-# each.
-check-aarch64 check-armhf check-i386 check-s390x: check-%: all
+# each; i386, and musl instead of glibc, do without qemu.
+check-aarch64 check-armhf check-i386 check-musl check-s390x: check-%: all
 	@sh scripts/install-deps $*
 	@/usr/bin/python3 tests/packages/machine.py --machine $* --tailor $(BUILD)/tools/tailor --build build-$*
 

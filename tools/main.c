@@ -2,6 +2,8 @@
 /* Implements the command line tailor: finds the command, parses its options, returns an exit
  * code. */
 
+#include <stdio.h>
+
 #include "tools/batch/batch.h"
 #include "tools/cli/cli.h"
 #include "tools/cli/limits.h"
@@ -365,9 +367,25 @@ static int run_for_atc(const tl_arguments *line, tl_atc_call *call) {
   return end(&cli, run_arguments(&cli, line));
 }
 
+/* Returns true if this processor has what the program is compiled for: on 32-bit x86 the oldest
+ * lack SSE2, without which floats would be computed in another precision (meson.build). */
+static bool can_run(void) {
+#if defined(__i386__)
+  return __builtin_cpu_supports("sse2");
+#else
+  return true;
+#endif
+}
+
 int main(int argc, char **argv) {
   tl_cli cli;
   tl_arguments given = {0};
+  if (!can_run()) {
+    fputs("tailor: error: this processor lacks SSE2, by which results have the same bits as "
+          "elsewhere\n",
+          stderr);
+    return tl_status_exit_code(TL_UNSUPPORTED);
+  }
   tl_memory_watch();
   tl_cli_init(&cli, NULL, tl_signals_install(&cli.changes));
   tl_status status = tl_cli_expand(&cli, argc, argv, &given);

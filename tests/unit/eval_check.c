@@ -74,7 +74,8 @@ static bool same(const tl_host *a, const tl_host *b) {
   for (uint64_t i = 0; a->dtype == TL_DTYPE_STRING && i < a->n; i++)
     if (!tl_sv_eq(((const tl_sv *)a->data)[i], ((const tl_sv *)b->data)[i]))
       return false;
-  return a->dtype == TL_DTYPE_STRING || !a->bytes || memcmp(a->data, b->data, a->bytes) == 0;
+  return a->dtype == TL_DTYPE_STRING || !a->bytes ||
+         memcmp(a->data, b->data, (size_t)a->bytes) == 0;
 }
 
 static bool near(const tl_host *a, const tl_host *b, double rtol, double atol) {

@@ -69,7 +69,7 @@ static bool same_bytes(const tl_host *a, const tl_host *b) {
       return false;
   if (a->kind != TL_HOST_TENSOR || a->dtype == TL_DTYPE_STRING || !a->bytes)
     return true;
-  return memcmp(a->data, b->data, a->bytes) == 0;
+  return memcmp(a->data, b->data, (size_t)a->bytes) == 0;
 }
 
 /* NULL, or what is wrong with result i. */

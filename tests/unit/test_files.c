@@ -113,8 +113,8 @@ static void reading_equals_mapping(void) {
 
 static void copies_keep_every_byte(void) {
   static const struct {
-    uint64_t offset;
-    uint64_t length;
+    size_t offset;
+    size_t length;
   } ranges[] = {{0, BIG}, {1, 65536}, {3, 65537}, {BIG, 0}, {17, 5}};
   char *folder = make_folder();
   char path[80];

@@ -42,7 +42,7 @@ typedef struct trainer {
 static tl_host *number(trainer *t, int rank, const int64_t *dims, const float *v) {
   tl_host *h = tl_host_new(&t->heap, TL_DTYPE_F32, rank, dims);
   CU_ASSERT_PTR_NOT_NULL_FATAL(h);
-  memcpy(h->data, v, h->bytes);
+  memcpy(h->data, v, (size_t)h->bytes);
   return h;
 }
 

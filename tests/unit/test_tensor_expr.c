@@ -64,15 +64,15 @@ static void test_nested(void) {
 
 /* Every range of a tensor reads as part of the whole, and so do its blocks. */
 static void check_pieces(const tl_tensor *t, uint64_t n, size_t size) {
-  unsigned char *all = malloc(n * size);
-  unsigned char *part = malloc(n * size);
+  unsigned char *all = malloc((size_t)n * size);
+  unsigned char *part = malloc((size_t)n * size);
   CU_ASSERT_PTR_NOT_NULL_FATAL(all);
   CU_ASSERT_PTR_NOT_NULL_FATAL(part);
   tl_tensor_read(t, 0, n, all);
   for (uint64_t i = 0, first = 0; i < 200; i++, first = (first * 7 + 13) % n) {
     uint64_t count = (i * 97) % (n - first) + 1;
     tl_tensor_read(t, first, count, part);
-    CU_ASSERT_EQUAL(memcmp(part, all + first * size, count * size), 0);
+    CU_ASSERT_EQUAL(memcmp(part, all + first * size, (size_t)count * size), 0);
   }
   tl_tensor_room room;
   size_t got;
@@ -293,7 +293,7 @@ static void express_same(const char *body, bool can) {
   tl_host *z = made ? tl_host_from_tensor(&r.heap, r.m, tl_tensor_get(r.m, made)) : NULL;
   if (z) {
     CU_ASSERT_EQUAL_FATAL(z->bytes, r.outputs[0]->bytes);
-    CU_ASSERT_EQUAL(memcmp(z->data, r.outputs[0]->data, z->bytes), 0);
+    CU_ASSERT_EQUAL(memcmp(z->data, r.outputs[0]->data, (size_t)z->bytes), 0);
   }
   tl_host_release(z);
   eval_run_close(&r);

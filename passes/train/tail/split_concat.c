@@ -106,7 +106,7 @@ static tl_type_id resized(tl_tail *t, tl_value_id v, int64_t axis, int64_t size)
   tl_type type = *tl_type_get(t->m, tl_value_type(t->m, v));
   if (type.kind != TL_KIND_TENSOR || axis >= type.rank)
     return tl_value_type(t->m, v);
-  tl_dim *dims = tl_arena_calloc(t->p->scratch, (size_t)type.rank, sizeof *dims);
+  tl_dim *dims = tl_arena_calloc(t->p->scratch, (uint64_t)type.rank, sizeof *dims);
   if (!dims)
     return TL_NO_TYPE;
   memcpy(dims, type.dims, (size_t)type.rank * sizeof *dims);
