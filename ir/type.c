@@ -115,6 +115,23 @@ bool tl_type_same_dims(const tl_module *m, tl_type_id a, tl_type_id b) {
   return true;
 }
 
+bool tl_types_clash(const tl_module *m, tl_type_id a, tl_type_id b) {
+  const tl_type *x = tl_type_get(m, a), *y = tl_type_get(m, b);
+  if (a == b || x->kind == TL_KIND_UNKNOWN || y->kind == TL_KIND_UNKNOWN)
+    return false;
+  if (x->kind != y->kind)
+    return true;
+  if (x->dtype != y->dtype && x->dtype != TL_DTYPE_NONE && y->dtype != TL_DTYPE_NONE)
+    return true;
+  if (x->kind != TL_KIND_TENSOR || x->rank < 0 || y->rank < 0)
+    return false;
+  bool differ = x->rank != y->rank;
+  for (int i = 0; i < x->rank && !differ; i++)
+    differ = tl_dim_is_static(x->dims[i]) && tl_dim_is_static(y->dims[i]) &&
+             x->dims[i] != y->dims[i];
+  return differ;
+}
+
 /* A dim of 0 makes the product 0, even where the other dims overflow. */
 bool tl_type_elements(const tl_module *m, tl_type_id id, uint64_t *n) {
   if (!tl_type_is_static(m, id))

@@ -61,6 +61,9 @@ tl_dtype tl_type_dtype(const tl_module *m, tl_type_id id); /* NONE unless a tens
 bool tl_type_is_static(const tl_module *m, tl_type_id id); /* tensor with all dims known */
 /* Returns true for two tensors of one rank with equal dims; what is not known equals nothing. */
 bool tl_type_same_dims(const tl_module *m, tl_type_id a, tl_type_id b);
+/* Returns true if two types cannot be those of one value: kinds, dtypes, ranks or sizes are known
+ * and differ. What is not known agrees with anything. */
+bool tl_types_clash(const tl_module *m, tl_type_id a, tl_type_id b);
 /* Gives the product of the dims; false unless they are all sizes, or on overflow. */
 bool tl_type_elements(const tl_module *m, tl_type_id id, uint64_t *n);
 

@@ -21,24 +21,6 @@ static void keep_first(void *user, const tl_diagnostic *d) {
   tl_buf_add_sv(&e->node, d->where.node);
 }
 
-/* Two statements clash when both are known and differ; an unknown part agrees with anything. */
-static bool clash(const tl_module *m, tl_type_id a, tl_type_id b) {
-  const tl_type *x = tl_type_get(m, a);
-  const tl_type *y = tl_type_get(m, b);
-  if (a == b || x->kind == TL_KIND_UNKNOWN || y->kind == TL_KIND_UNKNOWN)
-    return false;
-  if (x->kind != y->kind || x->dtype != y->dtype)
-    return x->dtype != TL_DTYPE_NONE && y->dtype != TL_DTYPE_NONE;
-  if (x->kind != TL_KIND_TENSOR || x->rank < 0 || y->rank < 0)
-    return false;
-  if (x->rank != y->rank)
-    return true;
-  for (int i = 0; i < x->rank; i++)
-    if (x->dims[i] >= 0 && y->dims[i] >= 0 && x->dims[i] != y->dims[i])
-      return true;
-  return false;
-}
-
 static void report_clash(tl_verifier *v, const tl_value *value, tl_type_id had) {
   tl_buf text;
   tl_buf_init(&text);
@@ -80,7 +62,7 @@ static void check_shapes(tl_verifier *v) {
   infer_quietly(v);
   for (tl_value_id i = 1; i < end; i++) {
     const tl_value *value = tl_value_get(v->m, i);
-    if (value->kind != TL_VALUE_NONE && clash(v->m, had[i], value->type))
+    if (value->kind != TL_VALUE_NONE && tl_types_clash(v->m, had[i], value->type))
       report_clash(v, value, had[i]);
     tl_value_set_type(v->m, i, had[i]);
   }

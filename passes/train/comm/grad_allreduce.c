@@ -248,6 +248,12 @@ static tl_status drop_collective(inserting *insertion, tl_node_id n) {
       return tl_fail_code(insertion->m->diag, TL_UNSUPPORTED, "E-AR-REPLACE",
                           tl_node_where(insertion->m, n),
                           "one of its results is a graph output, so it cannot be replaced");
+    if (tl_types_clash(insertion->m, tl_value_type(insertion->m, node->results + i),
+                       tl_value_type(insertion->m, tl_operand(insertion->m, n, i))))
+      return tl_fail_code(insertion->m->diag, TL_UNSUPPORTED, "E-AR-REPLACE",
+                          tl_node_where(insertion->m, n),
+                          "one of its results is of another type than its operand, so it cannot be "
+                          "replaced");
     tl_value_move_roles(insertion->m, node->results + i, tl_operand(insertion->m, n, i));
     tl_value_replace_uses(insertion->m, node->results + i, tl_operand(insertion->m, n, i));
   }

@@ -116,26 +116,20 @@ static tl_status check_state(const tl_module *m, const tl_state *s) {
   const tl_type *a = tl_type_get(m, tl_value_type(m, s->input));
   const tl_type *b = tl_type_get(m, tl_value_type(m, s->output));
   tl_location where = TL_AT_NODE(m->path, tl_value_name(m, s->input));
-  if (a->kind != b->kind && a->kind != TL_KIND_UNKNOWN && b->kind != TL_KIND_UNKNOWN)
+  tl_sv next = tl_sv_shown(tl_value_name(m, s->output));
+  if (!tl_types_clash(m, tl_value_type(m, s->input), tl_value_type(m, s->output)))
+    return TL_OK;
+  if (a->kind != b->kind)
     return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", where,
                         "it and its declared next value, '%.*s', are not both tensors",
-                        TL_SV_ARG(tl_sv_shown(tl_value_name(m, s->output))));
-  bool same = a->kind != b->kind || a->rank < 0 || b->rank < 0 || a->rank == b->rank;
-  for (int i = 0; same && a->kind == b->kind && a->rank == b->rank && i < a->rank; i++)
-    same = a->dims[i] == b->dims[i] || !tl_dim_is_static(a->dims[i]) ||
-           !tl_dim_is_static(b->dims[i]);
-  if (a->kind == TL_KIND_TENSOR && b->kind == TL_KIND_TENSOR && a->dtype && b->dtype &&
-      a->dtype != b->dtype)
+                        TL_SV_ARG(next));
+  if (a->dtype && b->dtype && a->dtype != b->dtype)
     return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-DTYPE", where,
                         "it is %s, but its declared next value, '%.*s', is %s",
-                        tl_dtype_get((tl_dtype)a->dtype)->name,
-                        TL_SV_ARG(tl_value_name(m, s->output)),
+                        tl_dtype_get((tl_dtype)a->dtype)->name, TL_SV_ARG(next),
                         tl_dtype_get((tl_dtype)b->dtype)->name);
-  if (same)
-    return TL_OK;
   return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-SHAPE", where,
-                      "its declared next value, '%.*s', has another shape",
-                      TL_SV_ARG(tl_value_name(m, s->output)));
+                      "its declared next value, '%.*s', has another shape", TL_SV_ARG(next));
 }
 
 /* Adds the declared states. output: by value id, the output of the input's state. */

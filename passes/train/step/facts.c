@@ -85,24 +85,14 @@ static void record_gradients(recorder *r, const tl_train_info *t) {
   *r->changed = true;
 }
 
-/* Returns true if no known dim of one type contradicts the other. */
-static bool may_be(const tl_module *m, tl_type_id a, tl_type_id b) {
-  const tl_type *x = tl_type_get(m, a), *y = tl_type_get(m, b);
-  bool fits = x->kind == TL_KIND_TENSOR && y->kind == TL_KIND_TENSOR && x->dtype == y->dtype &&
-              x->rank == y->rank;
-  for (int i = 0; fits && i < x->rank; i++)
-    fits = x->dims[i] == y->dims[i] || !tl_dim_is_static(x->dims[i]) ||
-           !tl_dim_is_static(y->dims[i]);
-  return fits;
-}
-
 /* Gives a dense gradient the shape of its parameter where inference left dims open. */
 static void shape_gradient(recorder *r, tl_train_grad *g) {
   tl_module *m = r->m;
   tl_type_id param = tl_value_type(m, g->param), raw = tl_value_type(m, g->raw);
   uint64_t n, bytes;
   if (g->indices || param == raw || tl_type_is_static(m, raw) || !tl_type_is_static(m, param) ||
-      !may_be(m, param, raw))
+      tl_type_get(m, raw)->rank < 0 || tl_type_dtype(m, param) != tl_type_dtype(m, raw) ||
+      tl_types_clash(m, param, raw))
     return;
   tl_value_set_type(m, g->raw, param);
   r->shaped = true;
