@@ -22,8 +22,20 @@ bool tl_layout_init(tl_layout *l, tl_pass *p, tl_module *m) {
   *l = (tl_layout){.p = p, .m = m, .n_laws = tl_module_node_end(m)};
   l->exact = p->options->numerics == TL_NUMERICS_EXACT;
   l->laws = tl_arena_calloc(p->scratch, l->n_laws, sizeof(tl_law *));
-  l->met = tl_arena_calloc(p->scratch, tl_module_value_end(m), sizeof(uint32_t));
-  return l->laws && l->met && tl_pinned_find(p, m, &l->pinned) == TL_OK;
+  return l->laws && tl_pinned_find(p, m, &l->pinned) == TL_OK;
+}
+
+/* A body reads values that were made while the graphs around it changed, so tables grow. Numbers of
+ * regions are not used again: what was noted of earlier graphs may go. */
+bool tl_layout_enter(tl_layout *l, const tl_graph *g) {
+  uint32_t n = tl_module_value_end(l->m);
+  l->g = g;
+  if (n <= l->n_values)
+    return true;
+  l->n_values = l->n_values ? n + n / 2 : n;
+  l->met = tl_arena_calloc(l->p->scratch, l->n_values, sizeof *l->met);
+  l->looks = tl_arena_calloc(l->p->scratch, l->n_values, sizeof *l->looks);
+  return l->met && l->looks;
 }
 
 void tl_layout_release(tl_layout *l) {

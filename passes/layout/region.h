@@ -43,8 +43,10 @@ typedef struct tl_layout {
   bool bytes_alone; /* fewer bytes are reason enough, with as many nodes */
   tl_law **laws;    /* by node, scratch; NULL: not asked yet */
   uint32_t n_laws;
-  tl_law none;      /* stands for "no law" there */
-  uint32_t *met;    /* by value, scratch: the last region that it was a source of */
+  tl_law none;    /* stands for "no law" there */
+  uint32_t *met;  /* by value, scratch: the last region that it was a source of */
+  uint8_t *looks; /* by value, scratch: how often it was looked at as a source */
+  uint32_t n_values;
   uint32_t region;  /* number of the present region */
   tl_u32_vec nodes; /* of the region */
   tl_source_vec sources;
@@ -57,6 +59,9 @@ typedef struct tl_layout {
 /* Prepares an analysis of module m; the caller releases it in any case. False if memory is out. */
 bool tl_layout_init(tl_layout *l, tl_pass *p, tl_module *m) TL_NODISCARD;
 void tl_layout_release(tl_layout *l);
+/* Turns to another graph of the module, also after graphs around it have changed. False if memory
+ * is out. */
+bool tl_layout_enter(tl_layout *l, const tl_graph *g) TL_NODISCARD;
 
 /* Returns the law of a node of the graph, or NULL. */
 tl_law *tl_layout_law(tl_layout *l, tl_node_id n);

@@ -29,16 +29,15 @@ typedef struct sinking {
   tl_layout l;
   tl_u32_vec sources; /* to be looked at */
   seed_vec seeds;     /* of one source */
-  uint8_t *looks;     /* by value, scratch: how often it was looked at */
   uint32_t moved;
 } sinking;
 
 enum { MOST_LOOKS = 8 };
 
 static bool look_at(sinking *s, tl_value_id v) {
-  if (s->looks[v] == MOST_LOOKS)
+  if (s->l.looks[v] == MOST_LOOKS)
     return true;
-  s->looks[v]++;
+  s->l.looks[v]++;
   return tl_u32_vec_push(&s->sources, v);
 }
 
@@ -115,14 +114,14 @@ static bool decide(sinking *s) {
     if (tl_node_get(m, n)->op != TL_OP_Transpose || !tl_layout_view(&s->l, n, &order))
       continue;
     tl_value_id source = tl_layout_source(&s->l, tl_operand(m, n, 0), &order);
-    if (!s->looks[source] && !tl_value_constant(m, source) && !look_at(s, source))
+    if (!s->l.looks[source] && !tl_value_constant(m, source) && !look_at(s, source))
       return false;
   }
   for (uint32_t i = 0; i < s->sources.n; i++)
     if (!look(s, s->sources.at[i]))
       return false;
   for (uint32_t i = 0; i < s->sources.n; i++) /* a body may read them too */
-    s->looks[s->sources.at[i]] = 0;
+    s->l.looks[s->sources.at[i]] = 0;
   return true;
 }
 
@@ -159,14 +158,13 @@ static tl_status sink(tl_pass *p, tl_module *m, bool bytes_alone) {
   tl_u32_vec made = {0};
   if (!is_on(p, m))
     return TL_OK;
-  s.looks = tl_arena_calloc(p->scratch, tl_module_value_end(m), sizeof *s.looks);
-  bool ok = tl_layout_init(&s.l, p, m) && s.looks;
+  bool ok = tl_layout_init(&s.l, p, m);
   s.l.bytes_alone = bytes_alone;
   tl_status status = ok ? TL_OK : tl_no_memory(m);
   for (uint32_t i = 0; i < m->graphs.n && status == TL_OK; i++) {
-    s.l.g = m->graphs.at[i];
-    if (!s.l.g->erased)
-      status = sink_in(&s, &made);
+    const tl_graph *g = m->graphs.at[i];
+    if (!g->erased)
+      status = tl_layout_enter(&s.l, g) ? sink_in(&s, &made) : tl_no_memory(m);
   }
   if (status == TL_OK && made.n)
     status = tl_fold_from(p, m, &made);

@@ -203,3 +203,7 @@ $ printf 'graph @g(%%x: f32[1,2], %%t: f32[1,1], %%w: f32[2,1] = [1.0, 1.0], %%m
 !   hint: if it is, declare it in --train-spec: {"state": [["n", "both"]]}
 ! two.tir: warning: node start: output 'buffer' may be its next value, but this is not certain, so the two are not paired [W-TRN-STATE]
 !   hint: if it is, declare it in --train-spec: {"state": [["start", "buffer"]]}
+# What an optimizer takes as a state may be computed in the step: the state is what it comes from.
+$ printf 'graph @g(%%x: f32[4,4], %%lr: f32[], %%t: i64[], %%w: f32[4,4], %%m: f32[4,4], %%s: f32[4,4]) -> (%%L, %%w_out, %%m_out, %%s_out) {\n  %%f = Mul(%%x, %%w)\n  %%L = ReduceSum(%%f) {keepdims=0}\n  %%gw = Mul(%%f, %%x)\n  %%h = Abs(%%s)\n  %%w_out, %%m_out, %%s_out = ai.onnx.preview.training::Adam(%%lr, %%t, %%w, %%gw, %%m, %%h) {alpha=0.9, beta=0.99, epsilon=1e-6, norm_coefficient=0.01, norm_coefficient_post=0.1}\n  gradient %%w -> %%gw\n}\n' >from.tir; tailor info from.tir --train | grep state
+>      0  dense   w: f32[4,4]  gradient gw (Mul)  update w_out (Adam)  states m
+>   state   s -> s_out

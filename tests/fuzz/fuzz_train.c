@@ -5,6 +5,7 @@
  * depends on the bytes. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "frontend/config/train_spec.h"
 #include "ir/text/parse.h"
@@ -13,7 +14,7 @@
 #include "passes/train/time/record.h"
 #include "tests/fuzz/target.h"
 
-enum { LONGEST = 512 }; /* bytes of a message that is kept */
+enum { LONGEST = 512 }; /* bytes of messages that are kept */
 
 static const char step[] =
     "graph @g(%x: f32[2,3], %w: f32[3,2] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], %m: f32[3,2],\n"
@@ -64,23 +65,23 @@ static void choose(tl_train_config *c, tl_sv text) {
   c->status = bits >> 22 & 1 ? TL_OVERFLOW_ORT : TL_OVERFLOW_ISFINITE;
 }
 
-/* Keeps the first error, for who looks at a find. */
+/* Keeps errors one after the other, for who looks at a find. */
 static void keep(void *user, const tl_diagnostic *d) {
-  char *first = user;
-  if (d->severity == TL_ERROR && !*first)
-    snprintf(first, LONGEST, "%s", d->message);
+  size_t n = strlen(user);
+  if (d->severity == TL_ERROR)
+    snprintf((char *)user + n, LONGEST - n, "%s; ", d->message);
 }
 
 /* Ends the process where a pass broke the module, or failed without a word. */
 static void check(const tl_module *m, tl_status status, const tl_train_config *c,
-                  const char *first) {
+                  const char *errors) {
   if ((status == TL_OK) == (m->diag->errors == 0) && status != TL_INTERNAL)
     return;
   fprintf(stderr,
-          "status %d, %u errors, the first: %s\n"
+          "status %d, %u errors: %s\n"
           "distributed %d, ranks %u, buckets %d as %d, tail %d %d, decompose %d, in place %d, "
           "form %d, iterations %lld, scale %d, wus %d, status %d\n",
-          status, m->diag->errors, first, c->is_distributed, c->rank_size, c->buckets,
+          status, m->diag->errors, errors, c->is_distributed, c->rank_size, c->buckets,
           c->bucket_lowering, c->is_tailing_optimization, c->tail_mode, c->decompose_updates,
           c->inplace_state, c->update_form, (long long)c->iterations_per_loop, c->is_loss_scale,
           c->wus, c->status);
@@ -104,8 +105,8 @@ static void run(tl_module *m, tl_train_config *c) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   tl_sv text = {(const char *)data, size};
   bool spec = size && data[0] == '{';
-  char first[LONGEST] = "";
-  tl_diag diag = {.fn = keep, .user = first};
+  char errors[LONGEST] = "";
+  tl_diag diag = {.fn = keep, .user = errors};
   tl_module *m = NULL;
   tl_settings s;
   tl_train_config c;

@@ -293,6 +293,14 @@ static tl_train_form form_of(const tl_update_row *row) {
   return tl_sv_is(row->domain, "ai.onnx.preview.training") ? TL_TRAIN_PREVIEW : TL_TRAIN_PLAIN;
 }
 
+/* Adds the states of an update op. What is computed in the step is no state, whatever it comes
+ * from. */
+static void add_slot_states(const tl_module *m, tl_train_grad *g, const tl_update_slot *s) {
+  for (uint32_t i = 0; i < s->n_states; i++)
+    if (!tl_value_producer(m, s->state_in[i]))
+      add_state(g, s->state_in[i], s->state_out[i]);
+}
+
 /* Adds one tensor of a known update op. If its gradient is known already, the op only adds states,
  * next value and update node. */
 static tl_status take_slot(detector *d, const tl_update_slot *s, tl_node_id update) {
@@ -301,8 +309,7 @@ static tl_status take_slot(detector *d, const tl_update_slot *s, tl_node_id upda
     return TL_OK;
   if (d->known[s->param]) {
     tl_train_grad *g = &d->grads.at[d->known[s->param] - 1];
-    for (uint32_t i = 0; i < s->n_states; i++)
-      add_state(g, s->state_in[i], s->state_out[i]);
+    add_slot_states(d->m, g, s);
     g->param_out = g->param_out ? g->param_out : s->out;
     g->update = g->update ? g->update : update;
     return TL_OK;
@@ -314,8 +321,7 @@ static tl_status take_slot(detector *d, const tl_update_slot *s, tl_node_id upda
     return TL_OK;
   }
   tl_train_grad g = {.param = s->param, .param_out = s->out, .raw = cone.raw};
-  for (uint32_t i = 0; i < s->n_states; i++)
-    add_state(&g, s->state_in[i], s->state_out[i]);
+  add_slot_states(d->m, &g, s);
   if (add_grad(d, &g) != TL_OK)
     return tl_no_memory(d->m);
   d->grads.at[d->grads.n - 1].update = update;
