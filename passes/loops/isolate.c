@@ -31,8 +31,8 @@ typedef struct named_value {
 typedef struct isolating {
   tl_pass *p;
   tl_module *m;
-  uint32_t *local;    /* by value id: what stands for it in the branch at hand, 0: nothing. New
-                         values need no entry: they are inside of every branch still to come */
+  uint32_t *local; /* by value id: what stands for it in the branch at hand, 0: nothing */
+  uint32_t n_local;
   uint32_t *inside;   /* by graph id: the last branch that contains it */
   capture_vec uses;   /* of all branches of the node at hand */
   tl_u32_vec values;  /* captured values that are not constants, sorted in the end */
@@ -159,6 +159,17 @@ static tl_status add_operands(isolating *s, tl_node_id n) {
   return status == TL_OK ? TL_OK : tl_no_memory(s->m);
 }
 
+/* Makes room for the inputs that branches have got: a branch inside may capture them, where a pass
+ * made the node around it later. Between nodes all entries are 0. */
+static bool make_room(isolating *s) {
+  uint32_t n = tl_module_value_end(s->m);
+  if (n <= s->n_local)
+    return true;
+  s->n_local = s->n_local ? n + n / 2 : n;
+  s->local = tl_arena_calloc(s->p->scratch, s->n_local, sizeof *s->local);
+  return s->local != NULL;
+}
+
 static bool is_branch(const tl_attr *a) { return a->kind == TL_ATTR_GRAPH; }
 
 /* Isolates one If. Uses of all branches are collected first, since each branch gets the inputs of
@@ -171,6 +182,8 @@ static tl_status isolate_node(isolating *s, tl_node_id n) {
       TL_TRY(collect(s, node->attrs[i].u.g));
   if (s->uses.n == 0 || !tl_pass_may_rewrite(s->p))
     return TL_OK;
+  if (!make_room(s))
+    return tl_no_memory(s->m);
   TL_TRY(list_values(s));
   tl_pass_remark(s->p, s->m, n, true, "%u captured values became operands", s->values.n);
   uint32_t from = 0;
@@ -186,8 +199,8 @@ static tl_status isolate_node(isolating *s, tl_node_id n) {
   return add_operands(s, n);
 }
 
-/* Isolates inner nodes first (graphs are numbered outside in): what they capture from further out
- * becomes their operand, which the nodes around them then capture. */
+/* Isolates inner nodes first, as graphs of a file are numbered outside in: what they capture from
+ * further out becomes their operand, which the nodes around them then capture. */
 static tl_status isolate_all(isolating *s) {
   for (uint32_t id = s->m->graphs.n; id > 0; id--) {
     const tl_graph *g = tl_graph_get(s->m, id);
@@ -202,9 +215,8 @@ static tl_status isolate_all(isolating *s) {
 
 tl_status tl_pass_isolate(tl_pass *p, tl_module *m) {
   isolating s = {.p = p, .m = m};
-  s.local = tl_arena_calloc(p->scratch, tl_module_value_end(m), sizeof *s.local);
   s.inside = tl_arena_calloc(p->scratch, (size_t)m->graphs.n + 1, sizeof *s.inside);
-  tl_status status = s.local && s.inside ? isolate_all(&s) : tl_no_memory(s.m);
+  tl_status status = s.inside ? isolate_all(&s) : tl_no_memory(s.m);
   capture_vec_release(&s.uses);
   tl_u32_vec_release(&s.values);
   tl_u32_vec_release(&s.pending);
