@@ -9,7 +9,8 @@ SEED ?= 1
 KILLED ?= 80
 
 .PHONY: all demo check test install bench fuzz oom random endurance update format clean dist sbom deb static \
-	check-deb check-aarch64 check-armhf check-i386 check-musl check-s390x mutate coverage analyze deep
+	check-deb check-aarch64 check-armhf check-i386 check-musl check-s390x \
+	check-compilers mutate coverage analyze deep
 
 all:
 	@sh scripts/install-deps build
@@ -108,7 +109,7 @@ analyze:
 
 # The long forms of what CI samples: hours.
 deep: random oom fuzz mutate coverage analyze check-aarch64 check-armhf check-i386 \
-	check-musl check-s390x
+	check-musl check-s390x check-compilers
 
 # Rewrites golden outputs and generated documents; review the diff.
 update: all
@@ -141,6 +142,11 @@ static:
 check-aarch64 check-armhf check-i386 check-musl check-s390x: check-%: all
 	@sh scripts/install-deps $*
 	@/usr/bin/python3 tests/packages/machine.py --machine $* --tailor $(BUILD)/tools/tailor --build build-$*
+
+# The same by the oldest and newest gcc and clang of Debian, 40 conversions each: an hour.
+check-compilers: all
+	@sh scripts/install-deps compilers
+	@/usr/bin/python3 tests/packages/compilers.py --tailor $(BUILD)/tools/tailor --build build-compilers
 
 sbom: all
 	@mkdir -p dist

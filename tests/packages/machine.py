@@ -159,6 +159,16 @@ def refusal(there):
     return int(good), int(not good)
 
 
+def late(there):
+    """A model of the year 2050 is read as any other."""
+    with tempfile.TemporaryDirectory() as work:
+        path = shutil.copy(models(1)[0], work)
+        os.utime(path, (2524608000, 2524608000))
+        p = subprocess.run([*there, 'info', path], capture_output=True, text=True, check=False)
+    print('a file of 2050:', p.stderr if p.returncode else 'read')
+    return (0, 1) if p.returncode else (1, 0)
+
+
 def golden(there, every):
     files = sorted(glob.glob(os.path.join(ROOT, 'tests', 'golden', '**', '*.tir'), recursive=True))
     with tempfile.TemporaryDirectory() as work:
@@ -198,6 +208,7 @@ def main():
     results = [unit_tests(emulator, args.build),
                compared(args.tailor, there, args.n, convert, WAYS),
                compared(args.tailor, there, args.n, evaluate, ('pb', 'npy')),
+               late(there),
                golden(there, args.every or (8 if slow else 1))]
     if args.machine == 'i386':
         results.append(refusal([*emulation('i386', args.build), there[-1]]))
