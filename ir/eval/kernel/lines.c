@@ -157,19 +157,22 @@ typedef struct lines_job {
  * by side in the tensor, so a strip of them is moved at once. */
 static void move_block(const lines_job *j, bool store, uint64_t first, uint64_t width,
                        int64_t *cells) {
-  int64_t strip[LINES_AT_ONCE];
+  union { /* a strip has doubles or integers; between cells their bytes move */
+    double floats[LINES_AT_ONCE];
+    int64_t integers[LINES_AT_ONCE];
+  } strip;
   int dtype = store ? j->out->dtype : j->in->dtype;
   for (uint64_t k = 0; k < j->g.n; k++) {
     uint64_t at = first + k * j->g.inner;
     if (!store)
-      tl_cells_load(dtype, j->in->data, at, 1, width, strip);
+      tl_cells_load(dtype, j->in->data, at, 1, width, &strip);
     for (uint64_t w = 0; w < width; w++)
       if (store)
-        strip[w] = cells[w * j->g.n + k];
+        memcpy(&strip.integers[w], &cells[w * j->g.n + k], sizeof *cells);
       else
-        cells[w * j->g.n + k] = strip[w];
+        memcpy(&cells[w * j->g.n + k], &strip.integers[w], sizeof *cells);
     if (store)
-      tl_cells_store(dtype, strip, j->out->data, at, 1, width);
+      tl_cells_store(dtype, &strip, j->out->data, at, 1, width);
   }
 }
 
