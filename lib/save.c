@@ -99,7 +99,8 @@ static int by_name(const void *a, const void *b) {
 static bool list_folder(const char *path, name_vec *names) {
   DIR *folder = opendir(path);
   bool good = folder != NULL;
-  for (const struct dirent *e; good && (e = readdir(folder));) {
+  int error = 0;
+  for (const struct dirent *e; good && (e = tl_folder_next(folder, &error));) {
     char *copy = is_entry(e) ? strdup(e->d_name) : NULL;
     good = !is_entry(e) || (copy && name_vec_push(names, copy));
     if (!good)
@@ -109,7 +110,7 @@ static bool list_folder(const char *path, name_vec *names) {
     closedir(folder);
   if (names->n)
     qsort(names->at, names->n, sizeof *names->at, by_name);
-  return good;
+  return good && !error;
 }
 
 /* Hands out the files of a folder but the model itself, sorted by name, and removes them. depth:

@@ -102,6 +102,10 @@ int tl_change_open(const tl_change *change) {
   return -1;
 }
 
+static bool have_same_bytes(const tl_file *x, const tl_file *y) {
+  return x->size == y->size && (x->size == 0 || memcmp(x->data, y->data, (size_t)x->size) == 0);
+}
+
 /* Returns true if both are regular files with the same bytes. A file that cannot be read is
  * another one. */
 static bool are_same(const char *a, const char *b) {
@@ -111,17 +115,32 @@ static bool are_same(const char *a, const char *b) {
   bool same = stat(b, &st) == 0 && S_ISREG(st.st_mode) &&
               tl_file_open(&quiet, a, TL_FILE_MAP, &x) == TL_OK &&
               x->size == (uint64_t)st.st_size &&
-              tl_file_open(&quiet, b, TL_FILE_MAP, &y) == TL_OK && x->size == y->size &&
-              (x->size == 0 || memcmp(x->data, y->data, (size_t)x->size) == 0);
+              tl_file_open(&quiet, b, TL_FILE_MAP, &y) == TL_OK && have_same_bytes(x, y);
   tl_file_close(x);
   tl_file_close(y);
   return same;
 }
 
-bool tl_changes_agree(const tl_change *a, const tl_change *b) {
+tl_status tl_changes_agree(tl_diag *d, const tl_change *a, const tl_change *b, bool *same) {
   char room_a[LONGEST_SOURCE], room_b[LONGEST_SOURCE];
   const char *x = source_of(a, room_a), *y = source_of(b, room_b);
-  return x && y && are_same(x, y);
+  tl_diag quiet = {.lacks = tl_memory_failures()};
+  tl_file *f = NULL, *g = NULL;
+  *same = false;
+  if (!x || !y)
+    return TL_OK;
+  tl_status status = tl_file_open(&quiet, x, TL_FILE_MAP, &f);
+  if (status == TL_OK)
+    status = tl_file_open(&quiet, y, TL_FILE_MAP, &g);
+  if (status == TL_OK)
+    *same = have_same_bytes(f, g);
+  tl_file_close(f);
+  tl_file_close(g);
+  if (status == TL_NO_MEMORY)
+    return tl_fail_memory(d, TL_AT_FILE(tl_change_path(b)));
+  return status == TL_OK ? TL_OK
+                         : tl_fail(d, TL_IO, TL_AT_FILE(tl_change_path(b)),
+                                   "cannot compare two files that are to have this name");
 }
 
 uint64_t tl_changes_last_size(const tl_changes *c) {
@@ -157,7 +176,7 @@ static const char *without_dots(const char *path) {
 
 /* Opens a file of the run itself, which is no input of it. */
 static tl_status open_own(tl_diag *d, const char *path, tl_file **out) {
-  void (*opened)(void *user, const char *path) = d->opened;
+  tl_opened_fn opened = d->opened;
   d->opened = NULL;
   tl_status status = tl_file_open(d, path, TL_FILE_READ, out);
   d->opened = opened;
@@ -206,7 +225,10 @@ static char *second_name(const char *path) {
 bool tl_changes_link(tl_changes *c, int fd, const char *path) {
   char source[40];
   struct stat st;
-  char *target = stat(path, &st) == 0 ? realpath(path, NULL) : strdup(path);
+  bool there = stat(path, &st) == 0;
+  if (!there && errno != ENOENT)
+    return false;
+  char *target = there ? realpath(path, NULL) : strdup(path);
   char *hidden = target ? second_name(target) : NULL;
   tl_change change = {.kind = TL_CHANGE_HIDDEN, .path = target, .hidden = hidden};
   snprintf(source, sizeof source, "/proc/self/fd/%d", fd);

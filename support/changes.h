@@ -64,9 +64,10 @@ const char *tl_change_path(const tl_change *change);
 /* Opens the bytes of a new file, which has no name yet. The caller closes the descriptor. -1 with
  * errno for others, and for what goes into a stream. */
 int tl_change_open(const tl_change *change);
-/* Returns true if two new files, which have no names yet, hold the same bytes. A file that cannot
- * be read, and a stream, agree with none. */
-bool tl_changes_agree(const tl_change *a, const tl_change *b);
+/* Sets *same to whether two new files, which have no names yet, hold the same bytes. A stream
+ * agrees with none. TL_IO, TL_NO_MEMORY, reported. */
+tl_status tl_changes_agree(tl_diag *d, const tl_change *a, const tl_change *b,
+                           bool *same) TL_NODISCARD;
 /* Returns the bytes of the file that was committed last; 0 for a stream, or without one. */
 uint64_t tl_changes_last_size(const tl_changes *c);
 /* Feeds pipes and standard output, then gives all names. Reports TL_IO, TL_NO_MEMORY, and then has

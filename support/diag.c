@@ -27,7 +27,7 @@ static void deliver_lack(tl_diag *d, const char *file) {
       d->fn(d->user,
             &(tl_diagnostic){TL_ERROR, NULL, TL_AT_FILE(file), message, NULL, TL_NO_MEMORY});
   }
-  d->no_memory = true;
+  d->no_memory = d->fn != NULL; /* who hears nothing yet has to be told later */
 }
 
 /* What a message is beside its severity. */
@@ -70,7 +70,7 @@ tl_status tl_fail(tl_diag *d, tl_status status, tl_location where, const char *f
   va_list ap;
   va_start(ap, fmt);
   deliver(d, TL_ERROR, &(kind_of){NULL, status}, where, fmt, ap);
-  d->no_memory = d->no_memory || status == TL_NO_MEMORY;
+  d->no_memory = d->no_memory || (status == TL_NO_MEMORY && d->fn);
   va_end(ap);
   return status;
 }
@@ -94,7 +94,7 @@ tl_status tl_fail_code(tl_diag *d, tl_status status, const char *code, tl_locati
   va_list ap;
   va_start(ap, fmt);
   deliver(d, TL_ERROR, &(kind_of){code, status}, where, fmt, ap);
-  d->no_memory = d->no_memory || status == TL_NO_MEMORY;
+  d->no_memory = d->no_memory || (status == TL_NO_MEMORY && d->fn);
   va_end(ap);
   return status;
 }

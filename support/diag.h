@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "support/status.h"
 #include "support/str.h"
@@ -37,8 +38,9 @@ typedef struct tl_diagnostic {
 typedef void (*tl_diag_fn)(void *user, const tl_diagnostic *d);
 
 /* Called for each regular file that is opened to be read, and each folder whose files are looked
- * for, with its path as the caller or the model named it: a build must know every one of them. */
-typedef void (*tl_opened_fn)(void *user, const char *path);
+ * for, with its path as the caller or the model named it: a build must know every one of them.
+ * st: of the file that is open, which need not be that of this name any more; NULL for a folder. */
+typedef void (*tl_opened_fn)(void *user, const char *path, const struct stat *st);
 
 /* Where diagnostics go, and how many there were; who wants to know which files are read. */
 typedef struct tl_diag {
@@ -89,9 +91,9 @@ void tl_note(tl_diag *d, tl_location where, const char *fmt, ...) TL_PRINTF(3, 4
 tl_status tl_diag_close(tl_diag *d, tl_status status, uint32_t errors_before);
 
 /* Tells who wants to know that a regular file is read. */
-static inline void tl_diag_opened(const tl_diag *d, const char *path) {
+static inline void tl_diag_opened(const tl_diag *d, const char *path, const struct stat *st) {
   if (d->opened)
-    d->opened(d->opened_user, path);
+    d->opened(d->opened_user, path, st);
 }
 
 /* Renders a diagnostic on one line, cut to n bytes with the final NUL. Allocates nothing. */

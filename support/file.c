@@ -118,7 +118,7 @@ static tl_status fill(tl_diag *d, tl_location where, int fd, tl_file_mode mode, 
   f->inode = (uint64_t)st.st_ino;
   if (!S_ISREG(st.st_mode))
     return read_stream(d, where, fd, f);
-  tl_diag_opened(d, f->path);
+  tl_diag_opened(d, f->path, &st);
   f->size = (uint64_t)st.st_size;
   if (mode == TL_FILE_READ || f->size == 0) /* an empty file cannot be mapped */
     return read_regular(d, where, fd, f);
@@ -349,9 +349,14 @@ static tl_status open_inside(tl_diag *d, char *joined, tl_sv location, tl_locati
     return errno == EXDEV ? report_leaves(d, where, location)
                           : report_errno(d, where, "open external data", joined);
   *out = fd;
-  if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+  bool known = fstat(fd, &st) == 0;
+  if (known && S_ISREG(st.st_mode))
     return TL_OK;
+  saved = errno;
   close(fd);
+  errno = saved;
+  if (!known)
+    return report_errno(d, where, "examine external data", joined);
   return tl_fail(d, TL_INVALID_MODEL, where, "external data location '%.*s' is not a regular file",
                  TL_SV_ARG(location));
 }
@@ -382,6 +387,14 @@ tl_status tl_file_open_beside(tl_diag *d, const char *model_path, tl_sv location
 }
 
 /* A folder that exists already is fine; a link to one is as well. */
+struct dirent *tl_folder_next(DIR *folder, int *error) {
+  errno = 0;
+  struct dirent *e = readdir(folder);
+  if (!e && errno)
+    *error = errno;
+  return e;
+}
+
 tl_status tl_make_folder(tl_diag *d, const char *path) {
   struct stat st;
   if (mkdir(path, 0777) == 0)

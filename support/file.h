@@ -3,6 +3,8 @@
 #ifndef TL_SUPPORT_FILE_H
 #define TL_SUPPORT_FILE_H
 
+#include <dirent.h>
+
 #include "support/diag.h"
 
 /* A whole file in memory, read-only. */
@@ -122,6 +124,9 @@ tl_status tl_writer_hide(tl_writer *w, tl_diag *d, char **target, char **hidden)
 /* Discards everything and frees the writer. NULL is allowed. */
 void tl_writer_abort(tl_writer *w);
 
+/* Returns the next entry of a folder; NULL at the end, or where it cannot be read: *error is then
+ * the number of errno, else unchanged. */
+struct dirent *tl_folder_next(DIR *folder, int *error);
 /* Creates the folder (one level) unless it exists. Reports TL_IO. */
 tl_status tl_make_folder(tl_diag *d, const char *path) TL_NODISCARD;
 

@@ -10,7 +10,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+enum { DEPTH = 4, ROOM = 4096 };
 
 /* Reads digits; NULL if there are none, or too many for a number of a process. */
 static const char *digits(const char *p, long *out) {
@@ -44,8 +47,41 @@ static bool same_folder(const char *a, const char *b) {
   return n == folder_length(b) && memcmp(a, b, n) == 0;
 }
 
+/* Calls fn for each name in a folder but dots. Takes no memory, other than readdir. */
+static void each_name(int folder, void (*fn)(void *user, int folder, const char *name),
+                      void *user) {
+  _Alignas(struct dirent64) char room[ROOM];
+  for (ssize_t n; (n = syscall(SYS_getdents64, folder, room, sizeof room)) > 0;) {
+    size_t next = 0;
+    for (size_t at = 0; at < (size_t)n; at = next) {
+      const struct dirent64 *e = (const void *)(room + at);
+      next = at + e->d_reclen;
+      if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+        fn(user, folder, e->d_name);
+    }
+  }
+}
+
+/* Paths of which the first one names the folder. */
+typedef struct looked_for {
+  const char *const *paths;
+  size_t first, n;
+} looked_for;
+
+static void remove_litter(void *user, int folder, const char *name) {
+  const looked_for *l = user;
+  size_t length = folder_length(l->paths[l->first]);
+  bool litter = false;
+  for (size_t i = l->first; name[0] == '.' && !litter && i < l->n; i++)
+    litter = l->paths[i] && same_folder(l->paths[i], l->paths[l->first]) &&
+             tl_is_litter(name, l->paths[i] + length);
+  if (litter)
+    (void)unlinkat(folder, name, 0);
+}
+
 /* Looks at the folder of paths[first] for litter of all paths in it. */
 static void clean_folder(const char *const *paths, size_t first, size_t n) {
+  looked_for l = {paths, first, n};
   size_t length = folder_length(paths[first]);
   char folder[PATH_MAX] = ".";
   if (length >= sizeof folder)
@@ -54,18 +90,11 @@ static void clean_folder(const char *const *paths, size_t first, size_t n) {
     memcpy(folder, paths[first], length);
     folder[length] = '\0';
   }
-  DIR *d = opendir(folder);
-  if (!d)
+  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0)
     return;
-  for (struct dirent *e; (e = readdir(d)) != NULL;) {
-    bool litter = false;
-    for (size_t i = first; e->d_name[0] == '.' && !litter && i < n; i++)
-      litter = paths[i] && same_folder(paths[i], paths[first]) &&
-               tl_is_litter(e->d_name, paths[i] + length);
-    if (litter)
-      (void)unlinkat(dirfd(d), e->d_name, 0);
-  }
-  closedir(d);
+  each_name(fd, remove_litter, &l);
+  close(fd);
 }
 
 void tl_litter_remove(const char *const *paths, size_t n) {
@@ -77,3 +106,24 @@ void tl_litter_remove(const char *const *paths, size_t n) {
       clean_folder(paths, i, n);
   }
 }
+
+/* ---- folders --------------------------------------------------------------------------------- */
+
+static bool erase_at(int parent, const char *path, int depth);
+
+static void erase_one(void *user, int folder, const char *name) {
+  int depth = *(const int *)user;
+  if (unlinkat(folder, name, 0) != 0)
+    (void)erase_at(folder, name, depth - 1);
+}
+
+static bool erase_at(int parent, const char *path, int depth) {
+  int fd = depth ? openat(parent, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+  if (fd >= 0) {
+    each_name(fd, erase_one, &depth);
+    close(fd);
+  }
+  return unlinkat(parent, path, AT_REMOVEDIR) == 0;
+}
+
+bool tl_folder_erase(const char *path) { return erase_at(AT_FDCWD, path, DEPTH); }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hidden files beside an output that a killed process has left. */
+/* Hidden files beside an output that a killed process has left, and folders that served their time.
+ * Nothing here takes memory, so that it is removed also where memory is out. */
 #ifndef TL_SUPPORT_LITTER_H
 #define TL_SUPPORT_LITTER_H
 
@@ -17,5 +18,8 @@ bool tl_is_litter(const char *entry, const char *name);
  * order. A path that is NULL is skipped. What cannot be removed stays: nothing is reported. One
  * look at each folder. Takes no memory of the allocator of a program. */
 void tl_litter_remove(const char *const *paths, size_t n);
+/* Removes a folder with the files in it, and in folders in it. What cannot be removed stays.
+ * Returns false if the folder itself stays. */
+bool tl_folder_erase(const char *path);
 
 #endif

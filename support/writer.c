@@ -174,6 +174,14 @@ static tl_status open_stream_staging(tl_writer *w) {
   return w->fd < 0 ? fail_errno(w, "stage output for") : TL_OK;
 }
 
+/* Returns true if stat has failed because there is no such file, or for a reason that keeps a new
+ * one from appearing there as well. For any other reason it may be a device, which a file must not
+ * replace. */
+static bool is_absent(void) {
+  return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ENAMETOOLONG ||
+         errno == ELOOP;
+}
+
 /* Decides between a file to replace and a stream to feed, and sets target, mode or stream. */
 static tl_status choose_target(tl_writer *w) {
   struct stat st;
@@ -182,6 +190,8 @@ static tl_status choose_target(tl_writer *w) {
     return w->stream < 0 ? fail_errno(w, "write to standard output as") : TL_OK;
   }
   if (stat(w->path, &st) != 0) {
+    if (!is_absent())
+      return fail_errno(w, "examine");
     w->target = strdup(w->path);
     return w->target ? TL_OK : fail_memory(w);
   }

@@ -287,6 +287,7 @@ static tl_status run_command(tl_cli *cli) {
   if (tl_cli_has(cli, TL_OPTION_REPRODUCER))
     return tl_reproduce(cli);
   TL_TRY(cli->command->run(cli));
+  cli->messages.is_done = cli->messages.is_done && !verifies;
   return verifies ? tl_verify_converted(cli) : TL_OK;
 }
 

@@ -90,13 +90,15 @@ tl_status tl_config_open(tl_diag *d, tl_location where, const char *path,
   tl_buf_init(&message);
   /* tl_file_open reports without a code; its message is caught here and reported again with the
    * code of this kind of file. */
-  tl_diag quiet = {.fn = keep_message, .user = &message, .lacks = d->lacks};
+  tl_diag quiet = {.fn = keep_message,
+                   .user = &message,
+                   .opened = d->opened,
+                   .opened_user = d->opened_user,
+                   .lacks = d->lacks};
   tl_status status = tl_file_open(&quiet, path, TL_FILE_READ, out);
   if (status != TL_OK)
     (void)tl_fail_code(d, status, kind->unreadable, TL_AT_FILE(path), "cannot read the %s: %s",
                        kind->what, message.p ? message.p : "out of memory");
-  else
-    tl_diag_opened(d, path);
   tl_buf_release(&message);
   return status;
 }

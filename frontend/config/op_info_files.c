@@ -71,8 +71,11 @@ static tl_status visit_entry(finder *f, const char *folder, const char *name, co
   tl_buf_release(&path);
   if (!copy)
     return tl_fail_memory(f->diag, TL_AT_FILE(f->root));
-  if (stat(copy, &st) != 0) /* a link to nowhere */
-    return TL_OK;
+  if (stat(copy, &st) != 0) /* ENOENT: a link to nowhere */
+    return errno == ENOENT || errno == ELOOP
+               ? TL_OK
+               : tl_fail(f->diag, TL_IO, TL_AT_FILE(copy), "cannot examine the file: %s",
+                         strerror(errno));
   if (S_ISDIR(st.st_mode))
     return visit(f, copy, &st, here);
   if (S_ISREG(st.st_mode) && is_wanted(f, name) && !path_vec_push(&f->found, copy))
@@ -100,8 +103,9 @@ static tl_status visit(finder *f, const char *folder, const struct stat *st, con
   if (!dir)
     return tl_fail(f->diag, TL_IO, TL_AT_FILE(folder), "cannot read the folder: %s",
                    strerror(errno));
-  tl_diag_opened(f->diag, folder); /* a new file in it counts */
-  for (const struct dirent *e; status == TL_OK && (e = readdir(dir));) {
+  tl_diag_opened(f->diag, folder, NULL); /* a new file in it counts */
+  int error = 0;
+  for (const struct dirent *e; status == TL_OK && (e = tl_folder_next(dir, &error));) {
     if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || is_other(e))
       continue;
     if (++f->entries > MAX_ENTRIES)
@@ -113,7 +117,9 @@ static tl_status visit(finder *f, const char *folder, const struct stat *st, con
       status = visit_entry(f, folder, e->d_name, &here);
   }
   closedir(dir);
-  return status;
+  return error ? tl_fail(f->diag, TL_IO, TL_AT_FILE(folder), "cannot read the folder: %s",
+                         strerror(error))
+               : status;
 }
 
 /* Orders built-in libraries before custom ones, so that custom ops replace built-in ones; then by

@@ -5,14 +5,13 @@ inodes left, or is read-only. The exit code is 4, and the message names a file t
 and the reason; old files keep their bytes, and no room stays taken. With room the same command
 succeeds. A cache there costs a warning only.
 
-  disks.py --tailor BIN [--full] [--only TEXT] [--jobs N]
+  disks.py --tailor BIN [--full] [--only TEXT] [--jobs N] [--show]
 
 For each command and resource the least amount is searched with which it succeeds. Each step of the
 search is judged, every fourth time with the next run; --full takes all amounts below, and all next
 runs. The kernel must allow namespaces of users and mounts (unshare -rm); files.py has the same
 faults where it does not, but injected."""
 import argparse
-import concurrent.futures
 import os
 import shlex
 import shutil
@@ -21,10 +20,11 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-import memory  # noqa: E402  (beside this file)
-from memory import guard  # noqa: E402
+import commands  # noqa: E402  (beside this file)
+import runs  # noqa: E402
+from runs import guard  # noqa: E402
 
-IO_EXIT = 4
+IO_EXIT, DIFFERS = 4, 5
 FULL, READ_ONLY = 'No space left on device', 'Read-only file system'
 INSIDE = '--inside'  # the run within the namespaces
 PAGE = 4096
@@ -47,13 +47,19 @@ COMMANDS = [
     'convert ../w.tir -o out.air --cache-dir=../cache --depfile=out.d',
     'opt ../w.tir -o out.onnx -o new.tir',
     'opt ../w.tir -o out.onnx --dump-dir=states',
-    f'explain ../w.tir --page=out.html {memory.MIXED}',
-    f'explain ../w.tir --suggest-mixlist=mix.out {memory.MIXED}',
+    f'explain ../w.tir --page=out.html {commands.MIXED}',
+    f'explain ../w.tir --suggest-mixlist=mix.out {commands.MIXED}',
     'view ../w.tir -o out.html',
     'verify ../w.tir ../w.tir --layers --page=out.html',
     'extract ../w.tir --from y --to z -o out.air -o out.onnx --data folder',
     'run ../w.tir --output folder --record-ranges=out.json --dump-tensors=dump',
     'run ../w.tir --output=folder',
+    'convert ../w.tir -o out.onnx --reproducer=made',
+    'convert ../w.tir -o out.air --dump-dir=states --deps-json=out.d',
+    'precision-search ../w.tir -o found',
+    'reduce ../wrong.tir --rules=../wrong.tlr -o out.onnx',
+    'test-rules ../wrong.tlr --count=2 --failures=made',
+    'atc --with=true -- --model=../w.tir --framework=5 --output=out --soc_version=Ascend910B1',
 ]
 # Into a cache on the file system; the output is beside it.
 CACHED = ['convert ../w.tir -o ../out.air --cache-dir=cache',
@@ -76,8 +82,10 @@ class Disk:
         text = MODEL.format(n=VALUES, w=', '.join(str(i % 8191 / 8 + 1) for i in range(VALUES)))
         jobs = '[{{"model": "../w.tir", "outputs": ["{0}a.air"]}}, ' \
                '{{"model": "../w.tir", "outputs": ["{0}b.onnx"]}}]'
-        for name, content in {'w.tir': text, 'jobs.json': jobs.format(''),
-                              'elsewhere.json': jobs.format('../')}.items():
+        files = {'w.tir': text, 'jobs.json': jobs.format(''),
+                 'elsewhere.json': jobs.format('../'), 'wrong.tlr': commands.FILES['wrong.tlr'],
+                 'wrong.tir': commands.MODELS['small.tir']}
+        for name, content in files.items():
             with open(os.path.join(self.base, name), 'w', encoding='utf-8') as f:
                 f.write(content)
         subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={ROOM},nr_inodes={INODES}', 'tmpfs',
@@ -113,7 +121,7 @@ class Disk:
         subprocess.run(['rm', '-rf', os.path.join(self.at, 'taken')], check=True)
 
     def contents(self):
-        return {k: v for k, v in memory.contents(self.at).items() if not k.startswith('taken')}
+        return {k: v for k, v in runs.contents(self.at).items() if not k.startswith('taken')}
 
 
 class Run:
@@ -146,9 +154,9 @@ class Run:
         free = [self.disk.free(k) for k in ('pages', 'inodes')]
         code, text = self.call()
         after, still = self.disk.contents(), [self.disk.free(k) for k in ('pages', 'inodes')]
-        if code == 0 and self.command not in CACHED:
-            good = memory.stable(repr(after)) == self.whole
-            return True, '' if good else 'exit code 0, but other files'
+        if code == self.usual and self.command not in CACHED:
+            good = runs.stable(repr(after)) == self.whole
+            return True, '' if good else f'exit code {code}, but other files'
         wrong = self.cached(code, text, after) if self.command in CACHED else \
             self.refused(what, code, text, before, after)
         if not wrong and self.command not in PRINTED + CACHED and '--batch' not in self.command \
@@ -162,9 +170,9 @@ class Run:
     def again(self):
         """What is wrong with the next run, which has room."""
         code, text = self.call()
-        if code != 0:
+        if code != self.usual:
             return f'with room again: exit code {code}: {text[-300:]!r}'
-        same = memory.stable(repr(self.disk.contents())) == self.whole
+        same = runs.stable(repr(self.disk.contents())) == self.whole
         return '' if same or self.command in CACHED else 'with room again: other files'
 
     def cached(self, code, text, after):
@@ -230,8 +238,8 @@ class Run:
         """(passed, failures)"""
         self.start()
         code, text = self.call()
-        self.whole = memory.stable(repr(self.disk.contents()))
-        if code:
+        self.whole, self.usual = runs.stable(repr(self.disk.contents())), code
+        if code not in (0, DIFFERS):
             return 0, [f'{self.command!r} does not work: {text[-300:]!r}']
         for what in ('pages',) if self.command in PRINTED else ('pages', 'inodes'):
             self.start()
@@ -240,7 +248,6 @@ class Run:
                 self.clears(what)
         if self.command not in PRINTED and self.judged('read-only', 0):
             self.bad.append(f'{self.command!r} succeeds on a file system that is read-only')
-        subprocess.run(['umount', '-l', self.disk.at], check=True)
         return self.done - min(self.done, len(self.bad)), self.bad
 
 
@@ -280,21 +287,16 @@ def allowed():
 
 
 def run_all(args):
-    passed = failed = 0
-    with tempfile.TemporaryDirectory(prefix='tailor-disks-') as scratch, \
-            concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        def check(numbered):
-            if numbered[1] == STAGED:
-                return staged(args, scratch)
-            return Run(args, scratch, numbered[1], numbered[0]).check()
-        chosen = [c for c in COMMANDS + CACHED + PRINTED + [STAGED] if args.only in c]
-        for good, bad in pool.map(check, enumerate(chosen)):
-            passed += good
-            failed += len(bad)
-            for line in bad:
-                print('FAIL', line, flush=True)
-    print(f'{passed} passed, {failed} failed, 0 skipped')
-    return 1 if failed else 0
+    def check(scratch, number, command):
+        if command == STAGED:
+            return staged(args, scratch)
+        run = Run(args, scratch, command, number)
+        try:
+            return run.check()
+        finally:
+            subprocess.run(['umount', '-l', run.disk.at], check=True)
+    chosen = [c for c in COMMANDS + CACHED + PRINTED + [STAGED] if args.only in c]
+    return runs.run_all(args, lambda scratch: None, check, chosen)
 
 
 def main():
@@ -303,6 +305,7 @@ def main():
     ap.add_argument('--full', action='store_true')
     ap.add_argument('--only', default='')
     ap.add_argument('--jobs', type=int, default=os.cpu_count())
+    ap.add_argument('--show', action='store_true', help='what each command took')
     ap.add_argument(INSIDE, action='store_true', help=argparse.SUPPRESS)
     args = ap.parse_args()
     args.tailor = os.path.abspath(args.tailor)

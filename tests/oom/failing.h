@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes the n-th allocation of a program fail, and tells whether the library said so. Included once
+/* Makes the n-th allocation of a program fail, alone or with all that follow, and tells whether the library said so. Included once
  * by a program whose allocation functions the linker wraps (--wrap). */
 #ifndef TL_TESTS_OOM_FAILING_H
 #define TL_TESTS_OOM_FAILING_H
@@ -28,9 +28,14 @@ enum { NO_CONTEXT = -1 };
 static struct {
   unsigned long seen;
   unsigned long fail_at; /* 0: never */
+  int and_later;         /* so do all later ones */
 } allocations;
 
-static int fails(void) { return ++allocations.seen == allocations.fail_at; }
+static int fails(void) {
+  unsigned long n = ++allocations.seen;
+  return n == allocations.fail_at ||
+         (allocations.and_later && allocations.fail_at && n > allocations.fail_at);
+}
 
 void *__wrap_malloc(size_t n) { return fails() ? NULL : __real_malloc(n); }
 void *__wrap_calloc(size_t n, size_t size) { return fails() ? NULL : __real_calloc(n, size); }

@@ -17,8 +17,9 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-import files  # noqa: E402  (beside this file)
-import memory  # noqa: E402
+import commands  # noqa: E402  (beside this file)
+import files  # noqa: E402
+import runs  # noqa: E402
 
 COMMANDS = [
     'convert model.tir -o out.air',
@@ -27,7 +28,7 @@ COMMANDS = [
     'convert weights.tir -o new.air -o out.onnx -o new.tir --external-weight=1 --depfile=out.d',
     'convert weights.tir -o out.air --cache-dir=cache --external-weight=1',
     'convert --batch jobs.json --external-weight=1',
-    f'explain model.tir --page=out.html {memory.MIXED}',
+    f'explain model.tir --page=out.html {commands.MIXED}',
 ]
 
 
@@ -42,13 +43,13 @@ class Killed(files.Run):
 
     def finish(self, where, code):
         """Judges what a killed command left in `where`, then runs it again; '' or what is wrong."""
-        left = memory.contents(where)
+        left = runs.contents(where)
         torn = [f for f in left if not os.path.basename(f).startswith('.') and 'cache/' not in f
-                and left[f] not in (self.start.get(f), self.new.get(f))]
+                and left[f] not in (self.start.get(f), self.whole.files.get(f))]
         lost = [f for f in self.start if f not in left and f not in self.may_go]
         p = subprocess.run([self.args.tailor, *self.command_words()], cwd=where,
                            capture_output=True, text=True, errors='replace', check=False)
-        now = memory.contents(where)
+        now = runs.contents(where)
         shutil.rmtree(where)
         if code not in (0, -signal.SIGKILL, 128 + signal.SIGKILL):  # the last: of a job
             return f'exit code {code}'
@@ -56,18 +57,18 @@ class Killed(files.Run):
             return f'torn {torn}, lost {lost}'
         if p.returncode:
             return f'the next run ends with {p.returncode}: {p.stderr[-300:]}'
-        wrong = [f for f in self.new if 'cache/' not in f and now.get(f) != self.new[f]]
+        wrong = [f for f, text in self.whole.files.items()
+                 if 'cache/' not in f and now.get(f) != text]
         return f'after the next run: wrong {wrong}, litter {hidden(now)}' \
             if wrong or hidden(now) else ''
 
     def command_words(self):
-        return memory.shlex.split(self.command)
+        return runs.shlex.split(self.command)
 
     def killed_at(self, n):
         """Killed before call n."""
         where = self.folder(f'k{n}')
-        env = dict(os.environ, LC_ALL='C', LD_PRELOAD=self.args.faults,
-                   FAULT_SIGNAL=f'{int(signal.SIGKILL)}:{n}')
+        env = self.environment(signal=f'{int(signal.SIGKILL)}:{n}')
         p = subprocess.run([self.args.tailor, *self.command_words()], cwd=where, env=env,
                            capture_output=True, check=False)
         return self.finish(where, p.returncode)
@@ -84,13 +85,11 @@ class Killed(files.Run):
 
     def check(self):
         """(passed, failures)"""
-        self.start, self.new = self.initial(), self.outputs
-        if self.code or self.new == self.start or not self.counts[1]:
-            return 0, [f'{self.command!r} does not work: {self.text[1][-300:]!r}']
-        step = max(1, self.counts[1] // self.args.sample) if self.args.sample else 1
-        problems = [self.killed_at(n) for n in range(1, self.counts[1] + 1, step)]
+        if self.whole.code or self.whole.files == self.start or not self.whole.counts:
+            return 0, [f'{self.command!r} does not work: {self.whole.text[1][-300:]!r}']
+        problems = [self.killed_at(n) for n, _ in self.sampled(self.calls())]
         begin = time.monotonic()
-        self.call('timed')
+        self.call()
         most = 1.2 * (time.monotonic() - begin)
         moments = random.Random(1)
         problems += [self.killed_after(i, most * moments.random())
@@ -110,17 +109,17 @@ class Pair(Killed):
         where = super().folder(name)
         path = os.path.join(where, 'weights.tir')
         with open(path, 'w', encoding='utf-8') as f:
-            f.write(memory.WEIGHTS.replace('[0.0, ', '[7.0, ').replace(' Sub(', ' Add('))
+            f.write(commands.WEIGHTS.replace('[0.0, ', '[7.0, ').replace(' Sub(', ' Add('))
         subprocess.run([self.args.tailor, *self.command_words()], cwd=where, check=True,
                        capture_output=True)
         with open(path, 'w', encoding='utf-8') as f:
-            f.write(memory.WEIGHTS)
+            f.write(commands.WEIGHTS)
         return where
 
     def finish(self, where, code):
-        left = memory.contents(where)
+        left = runs.contents(where)
         model = next(f for f in self.may_go if f in self.command)
-        weights = [f for f in self.new if f.endswith(('.data', '_combined'))]
+        weights = [f for f in self.whole.files if f.endswith(('.data', '_combined'))]
         assert weights and model in self.start, 'the command has no weights beside its model'
         mixed = left.get(model) == self.start[model] and [
             f for f in weights if left.get(f) != self.start[f]]
@@ -134,7 +133,7 @@ PAIRS = ['convert weights.tir -o out.onnx --external-weight=1',
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
-    memory.add_arguments(ap)
+    runs.add_arguments(ap)
     ap.add_argument('--random', type=int, default=0, metavar='N', help='kills at moments in time')
     args = ap.parse_args()
     alone = [c for c in COMMANDS if args.only in c]
@@ -142,7 +141,7 @@ def main():
 
     def kind(run_args, scratch, command, number):
         return (Killed if number < len(alone) else Pair)(run_args, scratch, command, number)
-    return memory.run_all(args, kind, alone + pairs)
+    return runs.run_commands(args, kind, alone + pairs)
 
 
 if __name__ == '__main__':

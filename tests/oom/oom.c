@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a whole conversion again and again, failing the n-th allocation for every n, until one run
- * gets through: each failure must end in an ordinary error that says "out of memory" and nothing
+/* Runs a whole conversion again and again, failing the n-th allocation for every n, alone and with
+ * all that follow, until one run gets through: each failure must end in an ordinary error that says "out of memory" and nothing
  * else, leave no output, and (under ASan) leak nothing. Allocation functions are wrapped by the
  * linker (--wrap).
  *
@@ -109,8 +109,10 @@ static int run(int argc, char **argv, unsigned long n, unsigned long *failed) {
   int exists = access(argv[2], F_OK) == 0;
   if (exists != (code == 0) || (!reached && code != 0) || (code && !is_told(code, &s))) {
     printf("FAIL %s %lu: code %d, output %s, %u times out of memory, '%s'\n",
-           places.on ? "place" : "allocation", n, code, exists ? "exists" : "missing", s.lacks,
-           s.other);
+           places.on               ? "place"
+           : allocations.and_later ? "allocations from"
+                                   : "allocation",
+           n, code, exists ? "exists" : "missing", s.lacks, s.other);
     ++*failed;
   }
   unlink(argv[2]);
@@ -124,9 +126,12 @@ int main(int argc, char **argv) {
   unsigned long total = 0;
   if (argc < 3 || argc > 5)
     return TL_ERROR_USAGE;
-  for (places.on = 0; places.on < 2; places.on++)
+  for (int kind = 0; kind < 3; kind++) {
+    allocations.and_later = kind == 1;
+    places.on = kind == 2;
     for (unsigned long n = 1; failed <= 20 && run(argc, argv, n, &failed); n++)
       total++;
+  }
   printf("%lu passed, %lu failed, 0 skipped\n", total + 1 - failed, failed);
   return failed != 0;
 }

@@ -77,10 +77,10 @@ static void note_state(tl_cache *c, const char *path) {
 }
 
 /* A file is read: its state before that counts, so that a change during the conversion is seen. */
-static void note_opened(void *user, const char *path) {
+static void note_opened(void *user, const char *path, const struct stat *st) {
   tl_cache *c = user;
   uint32_t before = c->cli->read.n;
-  tl_deps_note(c->cli, path);
+  tl_deps_note(c->cli, path, st);
   if (c->cli->read.n > before)
     note_state(c, c->cli->read.at[before]);
 }
@@ -291,6 +291,8 @@ static tl_fetched try_set(tl_cache *c, const char *const *paths, uint32_t n) {
     got = tl_entry_give(&c->entry, &c->cli->changes, &c->cli->diag);
   if (got == TL_FETCH_DAMAGED)
     drop_damaged(c);
+  if (got == TL_FETCH_UNREAD)
+    got = TL_FETCH_NONE;
   if (got == TL_FETCH_DAMAGED || got == TL_FETCH_NONE) {
     tl_entry_release(&c->entry);
     c->entry = (tl_entry){.store = &c->store, .cancel = c->cli->signal, .mode = c->entry.mode};
@@ -345,17 +347,23 @@ tl_status tl_cache_fetch(tl_cache *c, bool *hit) {
 
 /* ---- storing --------------------------------------------------------------------------------- */
 
-/* Makes the key of what was read. False: a file is no longer in the state in which it was read. */
+/* Makes the key of what was read. False: a file is no longer in the state in which it was read, or
+ * another one was opened under its name. That is looked at behind all that reads the files again: a
+ * key of other bytes would give them this result. */
 static bool key_of_run(tl_cache *c, const char **paths, char key[65]) {
-  for (uint32_t i = 0; i < c->opened.n; i++) {
-    tl_file_state state;
-    char hex[66];
+  for (uint32_t i = 0; i < c->opened.n; i++)
     paths[i] = c->opened.at[i].path;
-    if (!tl_digest_file(&c->digests, paths[i], &state, hex) ||
-        !tl_file_state_equal(&state, &c->opened.at[i].state))
+  if (!make_key(c, paths, c->opened.n, key))
+    return false;
+  for (uint32_t i = 0; i < c->opened.n; i++) {
+    struct stat st;
+    if (stat(paths[i], &st) != 0)
+      return false;
+    tl_file_state state = tl_file_state_of(&st);
+    if (!tl_file_state_equal(&state, &c->opened.at[i].state))
       return false;
   }
-  return make_key(c, paths, c->opened.n, key);
+  return tl_deps_are_there(c->cli);
 }
 
 /* Gives the entry its place, and makes room if the cache is full. */

@@ -11,7 +11,13 @@
 /* One action on an open cache. */
 typedef tl_status (*action_fn)(tl_cli *cli, const tl_store *s);
 
-static tl_status no_memory(tl_cli *cli) { return tl_fail_memory(&cli->diag, TL_NOWHERE); }
+/* Reports what errno says. */
+static tl_status cannot_read(tl_cli *cli, const tl_store *s, int error) {
+  if (error == ENOMEM)
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
+  return tl_fail(&cli->diag, TL_IO, TL_AT_FILE(s->dir), "cannot read the cache: %s",
+                 strerror(error));
+}
 
 /* ---- stats ----------------------------------------------------------------------------------- */
 
@@ -48,8 +54,8 @@ static tl_status show_stats(tl_cli *cli, const tl_store *s) {
   tl_store_size size;
   tl_store_counts c = tl_store_count(s, NULL);
   tl_buf text;
-  if (!tl_store_measure(s, &size))
-    return no_memory(cli);
+  if (c.error || !tl_store_measure(s, &size))
+    return cannot_read(cli, s, c.error ? c.error : errno);
   tl_buf_init(&text);
   if (tl_cli_has(cli, TL_OPTION_AS_JSON))
     put_json(s, &c, &size, &text);
@@ -90,7 +96,8 @@ static tl_status say_left(tl_cli *cli, const tl_store_size *left, uint64_t evict
 static tl_status cut_to(tl_cli *cli, const tl_store *s, uint64_t limit) {
   tl_store_size left;
   uint64_t evicted;
-  return tl_store_trim(s, limit, &left, &evicted) ? say_left(cli, &left, evicted) : no_memory(cli);
+  return tl_store_trim(s, limit, &left, &evicted) ? say_left(cli, &left, evicted)
+                                                  : cannot_read(cli, s, errno);
 }
 
 static tl_status clear(tl_cli *cli, const tl_store *s) { return cut_to(cli, s, 0); }
@@ -103,9 +110,13 @@ static tl_status trim(tl_cli *cli, const tl_store *s) {
       return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
                      tl_at_option(&cli->settings, TL_OPTION_CACHE_SIZE),
                      "'%s' is not a number of bytes\vfor example 500M or 20G", text);
-    tl_store_count(s, &(tl_store_counts){.limit = (int64_t)limit});
+    tl_store_counts set = tl_store_count(s, &(tl_store_counts){.limit = (int64_t)limit});
+    if (set.error)
+      return tl_fail(&cli->diag, TL_IO, TL_AT_FILE(s->dir), "cannot write the limit: %s",
+                     strerror(set.error));
   }
-  return cut_to(cli, s, (uint64_t)tl_store_count(s, NULL).limit);
+  tl_store_counts c = tl_store_count(s, NULL);
+  return c.error ? cannot_read(cli, s, c.error) : cut_to(cli, s, (uint64_t)c.limit);
 }
 
 /* ---- verify ---------------------------------------------------------------------------------- */
@@ -115,16 +126,21 @@ typedef struct verification {
   const tl_store *store;
   uint64_t checked;
   uint64_t damaged;
+  bool failed; /* an entry could not be read, which was reported */
 } verification;
 
 static void verify_one(void *user, const char *key) {
   verification *v = user;
   tl_entry e = {.store = v->store, .cancel = v->cli->signal};
-  if (*v->cli->signal)
+  if (*v->cli->signal || v->failed)
     return;
   tl_fetched got = tl_entry_find(&e, key);
   if (got == TL_FETCHED)
     got = tl_entry_check(&e);
+  if (got == TL_FETCH_UNREAD) {
+    v->failed = true;
+    (void)!cannot_read(v->cli, v->store, errno);
+  }
   v->checked += got != TL_FETCH_NONE;
   v->damaged += got == TL_FETCH_DAMAGED;
   if (got == TL_FETCH_DAMAGED) {
@@ -139,7 +155,9 @@ static tl_status verify(tl_cli *cli, const tl_store *s) {
   verification v = {.cli = cli, .store = s};
   tl_buf text;
   if (!tl_store_each(s, verify_one, &v))
-    return no_memory(cli);
+    return cannot_read(cli, s, errno);
+  if (v.failed)
+    return TL_IO;
   tl_buf_init(&text);
   if (v.damaged)
     tl_store_count(s, &(tl_store_counts){.damaged = (int64_t)v.damaged});

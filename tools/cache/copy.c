@@ -32,12 +32,10 @@ static bool walk(const tl_copy *c, take_fn take, void *to, tl_checksum *sum) {
   off_t at = 0;
   sum->hex[0] = '\0';
   posix_fadvise(c->from, 0, 0, POSIX_FADV_SEQUENTIAL);
-  for (ssize_t got = 1; good && got > 0; at += got) {
+  for (ssize_t got = 1; good && got != 0; at += got > 0 ? got : 0) {
     got = pread(c->from, block, BLOCK, at);
-    if (got < 0 && errno == EINTR) {
-      got = 0;
+    if (got < 0 && errno == EINTR && !(c->cancel && *c->cancel))
       continue;
-    }
     good = got >= 0 && !(c->cancel && *c->cancel);
     if (good && got > 0)
       good = XXH3_128bits_update(state, block, (size_t)got) == XXH_OK &&

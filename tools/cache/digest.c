@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "support/file.h"
 #include "support/sha256.h"
 
 enum { BLOCK = 1 << 18 };
@@ -120,7 +121,8 @@ static bool hash_folder(const char *path, tl_sha256 *sha) {
   name_vec names = {0};
   DIR *d = opendir(path);
   bool good = d != NULL;
-  for (const struct dirent *e; good && (e = readdir(d));) {
+  int error = 0;
+  for (const struct dirent *e; good && (e = tl_folder_next(d, &error));) {
     char *copy = strdup(e->d_name);
     good = copy && name_vec_push(&names, copy);
     if (!good)
@@ -135,7 +137,7 @@ static bool hash_folder(const char *path, tl_sha256 *sha) {
     free(names.at[i]);
   }
   name_vec_release(&names);
-  return good;
+  return good && !error;
 }
 
 static bool hash_file(int fd, const volatile int *cancel, tl_sha256 *sha) {

@@ -17,6 +17,7 @@
 
 #include "frontend/config/json.h"
 #include "support/json_writer.h"
+#include "support/memory.h"
 
 /* Path of file i of the entry, or of "index" and "seen". */
 static char *inside(const char *folder, uint32_t i, char out[TL_STORE_PATH]) {
@@ -147,14 +148,29 @@ static bool parse_file(const cJSON *row, tl_entry_file *f) {
   return true;
 }
 
-tl_fetched tl_entry_find(tl_entry *e, const char *key) {
+/* What was read without memory says nothing of the entry. */
+static tl_fetched judged(tl_fetched got, uint64_t lacks_before) {
+  bool lacked = tl_memory_failures() != lacks_before;
+  return lacked && got != TL_FETCHED ? TL_FETCH_FAILED : got;
+}
+
+/* Returns true where errno says that the system fails, and nothing of the file. */
+static bool system_fails(void) {
+  return errno == EIO || errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EINTR ||
+         errno == ENOSPC;
+}
+
+static tl_fetched find(tl_entry *e, const char *key) {
   char path[TL_STORE_PATH];
   bool damaged;
   tl_json json;
   tl_json_error error;
   tl_buf_init(&e->index);
   tl_store_path(e->store, "entry", key, e->path);
+  errno = 0;
   if (!tl_record_read(named(e->path, "index", path), &e->index, &damaged)) {
+    if (!damaged && system_fails())
+      return TL_FETCH_UNREAD;
     e->why = damaged ? "its index is not as it was written" : "its index is missing";
     return access(e->path, F_OK) == 0 ? TL_FETCH_DAMAGED : TL_FETCH_NONE;
   }
@@ -173,19 +189,29 @@ tl_fetched tl_entry_find(tl_entry *e, const char *key) {
   return TL_FETCHED;
 }
 
+tl_fetched tl_entry_find(tl_entry *e, const char *key) {
+  uint64_t lacks = tl_memory_failures();
+  return judged(find(e, key), lacks);
+}
+
 /* Opens a file of the entry, and checks what can be known without reading it. */
 static tl_fetched open_file(tl_entry *e, uint32_t i, struct stat *st, int *out) {
   char path[TL_STORE_PATH];
   *out = open(inside(e->path, i, path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (*out < 0) {
     e->why = "one of its files cannot be opened";
+    if (system_fails())
+      return TL_FETCH_UNREAD;
     return errno == ENOENT && access(e->path, F_OK) != 0 ? TL_FETCH_NONE : TL_FETCH_DAMAGED;
   }
   e->why = "one of its files has another size";
-  if (fstat(*out, st) == 0 && S_ISREG(st->st_mode) && (uint64_t)st->st_size == e->files.at[i].size)
+  bool known = fstat(*out, st) == 0;
+  if (known && S_ISREG(st->st_mode) && (uint64_t)st->st_size == e->files.at[i].size)
     return TL_FETCHED;
+  int saved = errno;
   close(*out);
-  return TL_FETCH_DAMAGED;
+  errno = saved;
+  return known ? TL_FETCH_DAMAGED : TL_FETCH_UNREAD;
 }
 
 /* ---- states ---------------------------------------------------------------------------------- */
@@ -319,6 +345,7 @@ static tl_fetched give_file(tl_entry *e, uint32_t i, tl_changes *changes, tl_dia
 }
 
 tl_fetched tl_entry_give(tl_entry *e, tl_changes *changes, tl_diag *d) {
+  uint64_t lacks = tl_memory_failures();
   tl_fetched result = TL_FETCHED;
   for (uint32_t i = 0; i < e->files.n && result == TL_FETCHED; i++) {
     const tl_entry_file *f = &e->files.at[i];
@@ -331,6 +358,7 @@ tl_fetched tl_entry_give(tl_entry *e, tl_changes *changes, tl_diag *d) {
       result = give_file(e, i, changes, d);
     if (status != TL_OK)
       result = TL_FETCH_FAILED;
+    result = judged(result, lacks);
   }
   if (result != TL_FETCHED)
     tl_changes_undo(changes);
@@ -347,10 +375,14 @@ tl_fetched tl_entry_check(tl_entry *e) {
     tl_fetched result = open_file(e, i, &st, &fd);
     if (result != TL_FETCHED)
       return result;
-    bool right = tl_checksum_of(fd, e->cancel, &sum) &&
-                 strcmp(sum.hex, e->files.at[i].sum.hex) == 0;
+    bool whole = tl_checksum_of(fd, e->cancel, &sum);
+    bool right = whole && strcmp(sum.hex, e->files.at[i].sum.hex) == 0;
+    int saved = errno;
     close(fd);
+    errno = saved;
     e->why = "one of its files was changed";
+    if (!whole && !(e->cancel && *e->cancel))
+      return TL_FETCH_UNREAD;
     if (!right)
       return e->cancel && *e->cancel ? TL_FETCH_FAILED : TL_FETCH_DAMAGED;
   }

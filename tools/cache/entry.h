@@ -24,8 +24,9 @@ TL_VEC(tl_entry_file_vec, tl_entry_file);
 typedef enum tl_fetched {
   TL_FETCHED,
   TL_FETCH_NONE,    /* there is no such entry, or it went away meanwhile */
+  TL_FETCH_UNREAD,  /* it cannot be read now, with errno */
   TL_FETCH_DAMAGED, /* it is not what was stored; *why says what is wrong */
-  TL_FETCH_FAILED   /* an output could not be written, which was reported */
+  TL_FETCH_FAILED   /* an output could not be written, which was reported, or memory is out */
 } tl_fetched;
 
 /* An entry that is read or made. Zero-initialise with the first members; release it. */

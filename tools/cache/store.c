@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "support/litter.h"
+
 /* Largest record that is read: an index of very many files and messages. */
 enum { LARGEST_RECORD = 1 << 28 };
 #define DEFAULT_LIMIT (INT64_C(5) << 30)
@@ -76,11 +78,13 @@ static bool read_whole(const char *path, tl_buf *out) {
   bool good = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= LARGEST_RECORD;
   for (ssize_t got = 1; good && got > 0;) {
     got = read(fd, block, sizeof block);
-    good = got >= 0;
-    if (got > 0)
+    if (got < 0 && errno == EINTR)
+      got = 1; /* again */
+    else if (got > 0)
       tl_buf_add(out, block, (size_t)got);
+    good = got >= 0;
   }
-  int saved = errno;
+  int saved = out->failed ? ENOMEM : errno;
   if (fd >= 0)
     close(fd);
   errno = saved;
@@ -175,14 +179,15 @@ bool tl_record_read(const char *path, tl_buf *text, bool *damaged) {
   if (there) {
     tl_sv rest = all.n > HEAD ? (tl_sv){all.p + HEAD, all.n - HEAD} : (tl_sv){"", 0};
     add_head(&head, rest);
-    *damaged = head.failed || all.n < HEAD || memcmp(head.p, all.p, HEAD) != 0;
-    if (!*damaged)
+    *damaged = !head.failed && (all.n < HEAD || memcmp(head.p, all.p, HEAD) != 0);
+    if (!*damaged && !head.failed)
       tl_buf_add_sv(text, rest);
     utimensat(AT_FDCWD, path, NULL, 0);
   }
+  bool good = there && !*damaged && !head.failed && !text->failed;
   tl_buf_release(&all);
   tl_buf_release(&head);
-  return there && !*damaged && !text->failed;
+  return good;
 }
 
 bool tl_record_write(const tl_store *s, const char *path, tl_sv text) {
@@ -217,18 +222,9 @@ int tl_store_begin(const tl_store *s, char out[TL_STORE_PATH]) {
   return -1;
 }
 
-/* Removes a folder of files, or a file. */
-static void erase(const char *path) {
-  char inner[TL_STORE_PATH];
-  if (unlink(path) == 0 || (errno != EISDIR && errno != EPERM))
-    return;
-  DIR *d = opendir(path);
-  for (const struct dirent *e; d && (e = readdir(d));)
-    if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-      unlink(join(path, e->d_name, inner));
-  if (d)
-    closedir(d);
-  rmdir(path);
+/* Removes a folder of files, or a file. Returns false if it stays. */
+static bool erase(const char *path) {
+  return unlink(path) == 0 || ((errno == EISDIR || errno == EPERM) && tl_folder_erase(path));
 }
 
 bool tl_store_finish(const tl_store *s, const char *temporary, const char *path) {
@@ -238,7 +234,7 @@ bool tl_store_finish(const tl_store *s, const char *temporary, const char *path)
   if (errno == ENOENT && make_folders(path, false) && rename(temporary, path) == 0)
     return true;
   int saved = errno;
-  erase(temporary);
+  (void)erase(temporary);
   errno = saved;
   return false;
 }
@@ -250,7 +246,7 @@ void tl_store_remove(const tl_store *s, const char *path) {
   const char *slash = strrchr(path, '/');
   snprintf(aside, sizeof aside, "%.*s/tmp/old-%ld-%.100s", TL_STORE_PATH - 200, s->dir,
            (long)getpid(), slash ? slash + 1 : path);
-  erase(rename(path, aside) == 0 ? aside : path);
+  (void)erase(rename(path, aside) == 0 ? aside : path);
 }
 
 void tl_store_sweep(const tl_store *s) {
@@ -263,7 +259,7 @@ void tl_store_sweep(const tl_store *s) {
     snprintf(path, sizeof path, "%.*s/%.255s", TL_STORE_PATH - 300, tmp, e->d_name);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-      erase(path);
+      (void)erase(path);
     if (fd >= 0)
       close(fd);
   }
@@ -298,7 +294,7 @@ static void add_counts(const tl_store *s, const char *path, tl_store_counts *c,
                 "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
                 "\n",
                 c->hits, c->misses, c->not_cached, c->damaged, c->evicted, c->bytes, c->limit);
-  (void)!tl_record_write(s, path, tl_buf_view(&text)); /* counts may be lost */
+  c->error = tl_record_write(s, path, tl_buf_view(&text)) ? 0 : errno; /* counts may be lost */
   tl_buf_release(&text);
 }
 
@@ -310,14 +306,20 @@ tl_store_counts tl_store_count(const tl_store *s, const tl_store_counts *more) {
   tl_buf_init(&text);
   int lock = more ? open(join(s->dir, "lock", path), O_RDWR | O_CREAT | O_CLOEXEC, 0666) : -1;
   if (lock >= 0 && flock(lock, LOCK_EX) != 0) {
+    c.error = errno;
     close(lock);
     lock = -1;
+  } else if (more && lock < 0) {
+    c.error = errno;
   }
+  errno = 0;
   if (tl_record_read(join(s->dir, "counts", path), &text, &damaged)) {
     tl_buf_add_char(&text, '\0');
     parse_counts(&text, &c);
+  } else if (!damaged && errno != ENOENT) {
+    c.error = errno ? errno : EIO;
   }
-  if (lock >= 0)
+  if (lock >= 0 && !c.error)
     add_counts(s, path, &c, more);
   if (lock >= 0)
     close(lock);

@@ -35,6 +35,7 @@ typedef struct tl_store_counts {
   int64_t evicted;    /* entries that made room for others */
   int64_t bytes;      /* of all files; an estimate between two walks (trim.h) */
   int64_t limit;      /* of bytes; set, not added, when it is not 0 */
+  int error;          /* errno: they could not be read, and are not written then, or not written */
 } tl_store_counts;
 
 /* What can be wrong with a folder. */

@@ -4,6 +4,7 @@
 #include "tools/cache/trim.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "support/file.h"
 #include "support/vec.h"
 
 enum { KEY_BYTES = 80, SHARDS = 256, DISK_BLOCK = 512 };
@@ -34,45 +36,68 @@ static int64_t modified_ns(const struct stat *st) {
   return s > most ? INT64_MAX : s < -most ? -INT64_MAX : s * 1000000000 + st->st_mtim.tv_nsec;
 }
 
-/* Adds up the files of an entry; its last use is that of the index. */
-static void measure_entry(const char *path, stored *it) {
+/* What has gone meanwhile is no mistake. */
+static bool is_gone(void) { return errno == ENOENT || errno == ENOTDIR; }
+
+/* Leaves in errno what went wrong; false: reading the folder did. */
+static bool close_folder(DIR *d, int error) {
+  int saved = error ? error : errno;
+  if (d)
+    closedir(d);
+  errno = saved;
+  return !error;
+}
+
+/* Adds up the files of an entry; its last use is that of the index. False with errno: it cannot be
+ * read. */
+static bool measure_entry(const char *path, stored *it) {
   DIR *d = opendir(path);
-  for (const struct dirent *e; d && (e = readdir(d));) {
+  bool good = d || is_gone();
+  int error = 0;
+  for (const struct dirent *e; good && d && (e = tl_folder_next(d, &error));) {
     struct stat st;
-    if (strcmp(e->d_name, "..") == 0 || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+    if (strcmp(e->d_name, "..") == 0)
       continue;
+    if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+      good = is_gone();
+      continue;
+    }
     it->bytes += (uint64_t)st.st_blocks * DISK_BLOCK;
     if (strcmp(e->d_name, "index") == 0)
       it->used_ns = modified_ns(&st);
   }
-  if (d)
-    closedir(d);
+  return close_folder(d, error) && good;
 }
 
-/* Adds the items of one folder of a kind. */
+/* Adds the items of one folder of a kind. False with errno. */
 static bool add_shard(const tl_store *s, int kind, unsigned shard, stored_vec *out) {
   char folder[TL_STORE_PATH];
   char path[TL_STORE_PATH];
-  bool good = true;
   snprintf(folder, sizeof folder, "%s/%.20s/%02x", s->dir, tl_store_kind(kind), shard);
   DIR *d = opendir(folder);
-  for (const struct dirent *e; good && d && (e = readdir(d));) {
+  bool good = d || is_gone();
+  int error = 0;
+  for (const struct dirent *e; good && d && (e = tl_folder_next(d, &error));) {
     struct stat st;
     stored it = {.kind = kind};
-    if (e->d_name[0] == '.' || strlen(e->d_name) > 62 ||
-        fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+    if (e->d_name[0] == '.' || strlen(e->d_name) > 62)
       continue;
+    if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+      good = is_gone();
+      continue;
+    }
     snprintf(it.key, sizeof it.key, "%02x%.62s", shard % SHARDS, e->d_name);
     it.used_ns = modified_ns(&st);
     if (S_ISDIR(st.st_mode))
-      measure_entry(tl_store_path(s, tl_store_kind(kind), it.key, path), &it);
+      good = measure_entry(tl_store_path(s, tl_store_kind(kind), it.key, path), &it);
     else
       it.bytes = (uint64_t)st.st_blocks * DISK_BLOCK;
-    good = stored_vec_push(out, it);
+    if (good && !stored_vec_push(out, it)) {
+      errno = ENOMEM;
+      good = false;
+    }
   }
-  if (d)
-    closedir(d);
-  return good;
+  return close_folder(d, error) && good;
 }
 
 static int by_use(const void *a, const void *b) {
@@ -95,7 +120,7 @@ static void set_right(stored_vec *items) {
       items->at[i].used_ns -= INT64_MAX; /* before all others, in their order */
 }
 
-/* Lists everything that can be removed. */
+/* Lists everything that can be removed. False with errno. */
 static bool list(const tl_store *s, stored_vec *out, tl_store_size *size) {
   *size = (tl_store_size){0};
   for (int kind = 0; kind < TL_STORE_KINDS; kind++)
@@ -112,7 +137,9 @@ static bool list(const tl_store *s, stored_vec *out, tl_store_size *size) {
 bool tl_store_measure(const tl_store *s, tl_store_size *size) {
   stored_vec items = {0};
   bool good = list(s, &items, size);
+  int saved = errno;
   stored_vec_release(&items);
+  errno = saved;
   return good;
 }
 
@@ -120,12 +147,14 @@ bool tl_store_each(const tl_store *s, tl_entry_fn fn, void *user) {
   stored_vec items = {0};
   tl_store_size size;
   bool good = list(s, &items, &size);
+  int saved = errno;
   if (good && items.n)
     qsort(items.at, items.n, sizeof *items.at, by_key);
   for (uint32_t i = 0; good && i < items.n; i++)
     if (items.at[i].kind == 0)
       fn(user, items.at[i].key);
   stored_vec_release(&items);
+  errno = saved;
   return good;
 }
 
@@ -134,6 +163,7 @@ bool tl_store_trim(const tl_store *s, uint64_t limit, tl_store_size *left, uint6
   char path[TL_STORE_PATH];
   tl_store_sweep(s);
   bool good = list(s, &items, left);
+  int saved = errno;
   set_right(&items);
   if (good && items.n)
     qsort(items.at, items.n, sizeof *items.at, by_use);
@@ -146,8 +176,12 @@ bool tl_store_trim(const tl_store *s, uint64_t limit, tl_store_size *left, uint6
     *evicted += it->kind == 0;
   }
   stored_vec_release(&items);
+  if (!good) {
+    errno = saved;
+    return false;
+  }
   tl_store_counts now = tl_store_count(s, NULL);
   tl_store_count(s, &(tl_store_counts){.evicted = (int64_t)*evicted,
                                        .bytes = (int64_t)left->bytes - now.bytes});
-  return good;
+  return true;
 }

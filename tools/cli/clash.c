@@ -51,7 +51,9 @@ static tl_status check_one(tl_cli *cli, tl_map *seen, tl_buf *folder, uint32_t i
   if (as == READ)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(path),
                    "'%s' is an input of this command and would be overwritten", path);
-  if (tl_changes_agree(&cli->changes.list.at[as - 1], change))
+  bool same;
+  TL_TRY(tl_changes_agree(&cli->diag, &cli->changes.list.at[as - 1], change, &same));
+  if (same)
     return TL_OK; /* a weight of two outputs in one folder */
   return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(path),
                  "two files of this command have the name '%s'\vgive each a name of its own", path);

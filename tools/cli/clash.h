@@ -7,7 +7,7 @@
 
 /* Compares the files in the journal with each other and with all that were read, whatever option
  * names them: by device and inode, so that links and other spellings of a path are found. Reports
- * TL_INVALID_ARGUMENT, TL_NO_MEMORY. */
+ * TL_INVALID_ARGUMENT, TL_IO, TL_NO_MEMORY. */
 tl_status tl_clash_check(tl_cli *cli) TL_NODISCARD;
 
 #endif

@@ -89,7 +89,7 @@ static tl_status give_names(tl_cli *cli) {
   if (status == TL_OK)
     status = tl_changes_apply(&cli->changes, &cli->diag);
   tl_signals_hold(false);
-  cli->applied = status == TL_OK;
+  cli->applied = cli->messages.is_done = status == TL_OK;
   if (status != TL_OK && fd)
     (void)!ftruncate(fd, told);
   return status;
@@ -115,9 +115,12 @@ tl_status tl_cli_print(tl_cli *cli, tl_buf *text) {
   if (cli->listener && cli->listener->printed)
     cli->listener->printed(cli->listener->user);
   tl_progress_hide(&cli->progress);
-  if (text->failed || tl_memory_failed())
+  if (text->failed || tl_memory_failed()) {
+    cli->messages.is_done = false; /* what it prints is missing */
     status = tl_fail_memory(&cli->diag, TL_NOWHERE);
-  else if ((text->n && fwrite(text->p, 1, text->n, stdout) != text->n) || fflush(stdout) != 0)
+  } else if (*cli->signal && !cli->applied) {
+    status = TL_IO;
+  } else if ((text->n && fwrite(text->p, 1, text->n, stdout) != text->n) || fflush(stdout) != 0)
     status = tl_fail(&cli->diag, TL_IO, TL_NOWHERE, "cannot write to standard output: %s",
                      strerror(errno));
   tl_buf_release(text);

@@ -10,12 +10,16 @@
 
 static bool is_stream(const char *path) { return strcmp(path, "-") == 0; }
 
+static tl_read_state state_in(const char *path, const struct stat *st) {
+  return (tl_read_state){path, st->st_dev, st->st_ino, st->st_size, st->st_mtim};
+}
+
 /* Sets *out to the state of a regular file. */
 static bool state_of(const char *path, tl_read_state *out) {
   struct stat st;
   if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
     return false;
-  *out = (tl_read_state){path, st.st_dev, st.st_ino, st.st_size, st.st_mtim};
+  *out = state_in(path, &st);
   return true;
 }
 
@@ -29,10 +33,8 @@ static bool is_unchanged(const tl_read_state *a, const tl_read_state *b) {
 }
 
 /* Keeps the state of a file that is read for the first time, and compares it the next time. */
-static void note_state(tl_cli *cli, const char *path, uint64_t key, uint32_t before) {
-  tl_read_state now;
-  if (!state_of(path, &now))
-    return; /* a folder */
+static void note_state(tl_cli *cli, const tl_read_state *state, uint64_t key, uint32_t before) {
+  tl_read_state now = *state;
   if (before) {
     const tl_read_state *then = &cli->read_states.at[before - 1];
     if (!is_same_file(then, &now) || !is_unchanged(then, &now))
@@ -43,7 +45,7 @@ static void note_state(tl_cli *cli, const char *path, uint64_t key, uint32_t bef
 }
 
 /* The set has hashes of 64 bits: a collision, which is improbable, would hide a file. */
-void tl_deps_note(void *user, const char *path) {
+void tl_deps_note(void *user, const char *path, const struct stat *st) {
   tl_cli *cli = user;
   tl_sv text = tl_sv_from(path);
   uint64_t key = tl_hash_bytes(text.p, text.n, 0);
@@ -57,7 +59,10 @@ void tl_deps_note(void *user, const char *path) {
       return;
     }
   }
-  note_state(cli, path, key, before);
+  if (!st)
+    return; /* a folder */
+  tl_read_state state = state_in(path, st);
+  note_state(cli, &state, key, before);
 }
 
 /* A file that was replaced stays what it was as long as it is mapped. */
@@ -76,6 +81,16 @@ tl_status tl_deps_unchanged(tl_cli *cli) {
                  "'%s' was changed while it was read\vrun the command again; who writes such a "
                  "file better writes another and renames it",
                  bad);
+}
+
+bool tl_deps_are_there(const tl_cli *cli) {
+  for (uint32_t i = 0; i < cli->read_states.n; i++) {
+    const tl_read_state *then = &cli->read_states.at[i];
+    tl_read_state now;
+    if (!state_of(then->path, &now) || !is_same_file(then, &now) || !is_unchanged(then, &now))
+      return false;
+  }
+  return !cli->read_again && !cli->read_lost;
 }
 
 tl_status tl_deps_check(tl_cli *cli) {
@@ -209,7 +224,7 @@ static void put_model_first(tl_cli *cli) {
 
 tl_status tl_deps_write(tl_cli *cli, const tl_output_vec *v) {
   for (uint32_t i = 0; cli->given && i < cli->given->files.n; i++)
-    tl_deps_note(cli, cli->given->files.at[i]);
+    tl_deps_note(cli, cli->given->files.at[i], NULL);
   if (cli->read_lost)
     return tl_fail_memory(&cli->diag, TL_NOWHERE);
   put_model_first(cli);

@@ -2,9 +2,10 @@
 /* Implements folders for other programs. */
 #include "tools/cli/folder.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <unistd.h>
+#include <stdlib.h>
+
+#include "support/litter.h"
 
 const char *tl_folder_path(tl_cli *cli, const char *folder, const char *name) {
   tl_buf b;
@@ -29,12 +30,4 @@ tl_status tl_folder_make(tl_cli *cli, const char **out) {
   return TL_OK;
 }
 
-void tl_folder_remove(const char *folder) {
-  DIR *d = opendir(folder);
-  for (const struct dirent *entry; d && (entry = readdir(d));)
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-      unlinkat(dirfd(d), entry->d_name, 0);
-  if (d)
-    closedir(d);
-  rmdir(folder);
-}
+void tl_folder_remove(const char *folder) { (void)tl_folder_erase(folder); }

@@ -5,6 +5,8 @@
 #include "tools/cli/memory.h"
 
 #include <cjson/cJSON.h>
+#include <dirent.h>
+#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,10 @@ void *__wrap_realloc(void *p, size_t n);
 void *__wrap_aligned_alloc(size_t alignment, size_t n);
 char *__wrap_strdup(const char *s);
 char *__wrap_strndup(const char *s, size_t n);
+DIR *__real_opendir(const char *path);
+char *__real_realpath(const char *path, char *to);
+DIR *__wrap_opendir(const char *path);
+char *__wrap_realpath(const char *path, char *to);
 
 void *__wrap_malloc(size_t n) { return tl_memory_seen(__real_malloc(n), n); }
 
@@ -41,6 +47,12 @@ void *__wrap_aligned_alloc(size_t alignment, size_t n) {
 
 char *__wrap_strdup(const char *s) { return tl_memory_seen(__real_strdup(s), 0); }
 char *__wrap_strndup(const char *s, size_t n) { return tl_memory_seen(__real_strndup(s, n), 0); }
+
+/* What the C library allocates for its caller. */
+static void *seen_inside(void *p) { return p || errno != ENOMEM ? p : tl_memory_seen(NULL, 0); }
+
+DIR *__wrap_opendir(const char *path) { return seen_inside(__real_opendir(path)); }
+char *__wrap_realpath(const char *path, char *to) { return seen_inside(__real_realpath(path, to)); }
 
 bool tl_memory_failed(void) { return tl_memory_failures() > 0; }
 

@@ -137,13 +137,22 @@ static void put_sarif(tl_buf *out, const tl_diagnostic *d) {
 }
 
 /* What there is to say without memory, in which nothing else can be made. */
-#define NO_MEMORY_RESULT                                                                           \
-  "{\"ruleId\": \"TL_NO_MEMORY\", \"level\": \"error\", \"message\": {\"text\": \"out of memory\"}}"
+#define NO_MEMORY_RESULT(level, more)                                                              \
+  "{\"ruleId\": \"TL_NO_MEMORY\", \"level\": \"" level                                             \
+  "\", \"message\": {\"text\": \"out of memory" more "\"}}"
+#define IS_DONE "; all files are written"
+
+static tl_sv results_of(const tl_messages *m) {
+  if (!m->memory_said && !m->results.failed)
+    return tl_buf_view(&m->results);
+  return m->is_done ? TL_SV(NO_MEMORY_RESULT("warning", IS_DONE))
+                    : TL_SV(NO_MEMORY_RESULT("error", ""));
+}
 
 /* Gives the elements of the list to the process that makes the log. */
 static void hand_over(const tl_messages *m) {
-  tl_sv text = m->memory_said ? tl_sv_from(NO_MEMORY_RESULT) : tl_buf_view(&m->results);
-  while (text.n && !m->results.failed) {
+  tl_sv text = results_of(m);
+  while (text.n) {
     ssize_t n = write(m->log, text.p, text.n);
     if (n <= 0)
       return;
@@ -162,44 +171,22 @@ void tl_messages_take(tl_messages *m, int log) {
   }
 }
 
+/* The log is put together without memory. */
 void tl_messages_end(tl_messages *m) {
-  tl_buf log;
   if (m->form != TL_MESSAGES_SARIF)
     return;
   if (m->log) {
     hand_over(m);
     return;
   }
-  if (m->memory_said) {
-    fputs("{\"version\": \"2.1.0\", \"runs\": [{\"tool\": {\"driver\": {\"name\": \"tailor\"}}, "
-          "\"results\": [" NO_MEMORY_RESULT "]}]}\n",
-          stderr);
-    return;
-  }
-  tl_buf_init(&log);
-  tl_json_writer w = tl_json_to(&log);
-  tl_put_object(&w);
-  tl_member_z(&w, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
-  tl_member_z(&w, "version", "2.1.0");
-  tl_put_key(&w, "runs");
-  tl_put_array(&w);
-  tl_put_object(&w);
-  tl_put_key(&w, "tool");
-  tl_put_object(&w);
-  tl_put_key(&w, "driver");
-  tl_put_object(&w);
-  tl_member_z(&w, "name", "tailor");
-  tl_member_z(&w, "version", TL_VERSION);
-  tl_put_end(&w);
-  tl_put_end(&w);
-  tl_put_key(&w, "results");
-  tl_put_array(&w);
-  if (m->results.n)
-    tl_put_made(&w, tl_buf_view(&m->results));
-  tl_json_finish(&w);
-  if (!log.failed && !m->results.failed)
-    fwrite(log.p, 1, log.n, stderr);
-  tl_buf_release(&log);
+  fputs("{\"$schema\": \"https://json.schemastore.org/sarif-2.1.0.json\", \"version\": \"2.1.0\", "
+        "\"runs\": [{\"tool\": {\"driver\": {\"name\": \"tailor\", \"version\": \"" TL_VERSION
+        "\"}}, "
+        "\"results\": [",
+        stderr);
+  tl_sv results = results_of(m);
+  fwrite(results.p, 1, results.n, stderr);
+  fputs("]}]}\n", stderr);
 }
 
 /* ---- all forms ------------------------------------------------------------------------------- */
@@ -215,14 +202,18 @@ static bool was_said(tl_messages *m, tl_severity severity, tl_sv text) {
   return false;
 }
 
-/* Prints lack of memory once, without allocating. */
+/* Prints lack of memory once, without allocating. Behind the work it is no error. */
 static void say_no_memory(tl_messages *m, const tl_diagnostic *d) {
   bool told = d->where.file && strcmp(d->message, "out of memory") == 0;
+  const char *severity = severities[m->is_done ? TL_WARNING : TL_ERROR];
+  const char *more = m->is_done ? IS_DONE : "";
   if (!m->memory_said && m->form == TL_MESSAGES_TEXT)
-    fprintf(stderr, "%s: error: out of memory\n", told ? d->where.file : "tailor");
+    fprintf(stderr, "%s: %s: out of memory%s\n", told ? d->where.file : "tailor", severity, more);
   else if (!m->memory_said && m->form == TL_MESSAGES_JSON)
-    fputs("{\"severity\": \"error\", \"code\": \"TL_NO_MEMORY\", \"message\": \"out of memory\"}\n",
-          stderr);
+    fprintf(
+        stderr,
+        "{\"severity\": \"%s\", \"code\": \"TL_NO_MEMORY\", \"message\": \"out of memory%s\"}\n",
+        severity, more);
   m->memory_said = true;
 }
 

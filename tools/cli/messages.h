@@ -19,6 +19,7 @@ typedef struct tl_messages {
   tl_severity threshold; /* least severity printed */
   bool colour;           /* of text */
   bool memory_said;      /* that it ran out */
+  bool is_done;          /* all files have their names: lack of memory is no error any more */
   tl_map said;           /* warnings that were printed, by hash */
   tl_buf results;        /* of a log: elements of its list, with commas between */
   int log;               /* descriptor that gets the elements instead of a log; 0: none */

@@ -149,7 +149,9 @@ static tl_verdict ask(tl_check *c, tl_module *m, bool settled) {
   tl_verdict verdict = TL_VERDICT_UNKNOWN;
   if (!settled && tl_infer_module(m) != TL_OK)
     return verdict;
-  if (tl_command_ask(c->cli, c->command, m, c->format, &r) == TL_OK)
+  tl_status status = tl_command_ask(c->cli, c->command, m, c->format, &r);
+  c->unable = status == TL_IO;
+  if (status == TL_OK)
     verdict = judge_exit(c, &r);
   tl_command_result_release(&r);
   return verdict;
@@ -256,9 +258,12 @@ static tl_failure convert_and_verify(tl_check *c, tl_module *m, const tl_pipelin
 static tl_failure hand_over(tl_check *c, tl_module *m) {
   tl_failure f = {.verdict = TL_VERDICT_UNKNOWN, .matches = true};
   tl_command_result r = {0};
+  tl_status status = TL_INVALID_MODEL;
   if (tl_infer_module(m) == TL_OK && tl_module_verify(m, TL_VERIFY_ALL) == TL_OK &&
-      tl_session_run_passes(&c->cli->session, m, "outline-definitions") == TL_OK &&
-      tl_command_ask(c->cli, c->command, m, c->format, &r) == TL_OK)
+      tl_session_run_passes(&c->cli->session, m, "outline-definitions") == TL_OK)
+    status = tl_command_ask(c->cli, c->command, m, c->format, &r);
+  f.unable = status == TL_IO;
+  if (status == TL_OK)
     f.verdict = judge_exit(c, &r);
   f.status = r.status;
   f.signal = r.signal;

@@ -32,6 +32,7 @@ typedef struct tl_check {
   tl_grains grains;     /* owned; of it */
   tl_buf note;          /* owned; which inputs are random */
   tl_buf why;           /* owned; of the last verdict */
+  bool unable;          /* the last one is none: the command could not be asked */
   regex_t match;        /* --match: what a failure has to say */
   bool has_match;
 } tl_check;
@@ -55,6 +56,7 @@ typedef struct tl_failure {
   int status;         /* --check: exit status of the command */
   int signal;         /* that ended the command, or the process that ran the passes */
   bool matches;       /* what was said fits --match, if there is one */
+  bool unable;        /* --check: the command could not be asked, for a reason of the system */
 } tl_failure;
 
 /* Checks what a conversion makes of a module, which it changes: --verify compares the module as it

@@ -7,30 +7,38 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/memory.h"
 #include "tools/cli/signals.h"
 
-/* Writes all of a buffer; a parent that is gone needs nothing. */
-static void send_all(int pipe, const tl_buf *b) {
+/* How a process ends that has not told all that it should have. */
+enum { LACKED_MEMORY = 1, NOT_SENT };
+
+/* Writes all of a buffer. */
+static bool send_all(int pipe, const tl_buf *b) {
   size_t sent = 0;
   while (sent < b->n) {
     ssize_t n = write(pipe, b->p + sent, b->n - sent);
     if (n < 0 && errno != EINTR)
-      return;
+      return false;
     sent += n > 0 ? (size_t)n : 0;
   }
+  return true;
 }
 
-/* Does the work and ends the process, without the clean-up that is the parent's. */
+/* Does the work and ends the process, without the clean-up that is the parent's. What was found
+ * without memory says nothing of the model. */
 static void work(tl_cli *cli, int pipe, tl_child_fn fn, void *user) {
+  uint64_t lacks = tl_memory_failures();
   tl_buf reply;
   tl_buf_init(&reply);
   cli->progress = (tl_progress){.asked = true}; /* its thread is the parent's */
   cli->diag.opened = NULL; /* so is the list of files; the work may take diagnostics for itself */
   tl_signals_forget_crashes();
   fn(cli, user, &reply);
-  send_all(pipe, &reply);
+  bool sent = send_all(pipe, &reply);
   close(pipe);
-  _exit(reply.failed ? 1 : 0);
+  bool lacked = reply.failed || tl_memory_failures() != lacks;
+  _exit(lacked ? LACKED_MEMORY : sent ? 0 : NOT_SENT);
 }
 
 tl_status tl_child_start(tl_child *c, tl_cli *cli, tl_child_fn fn, void *user) {
@@ -54,20 +62,24 @@ tl_status tl_child_start(tl_child *c, tl_cli *cli, tl_child_fn fn, void *user) {
 tl_status tl_child_wait(tl_child *c, tl_cli *cli, tl_buf *reply, int *signal) {
   char block[1 << 16];
   int how;
+  ssize_t n;
   for (;;) {
-    ssize_t n = read(c->pipe, block, sizeof block);
+    n = read(c->pipe, block, sizeof block);
     if (n > 0)
       tl_buf_add(reply, block, (size_t)n);
     else if (n == 0 || errno != EINTR)
       break;
   }
+  bool lost = n < 0;
   close(c->pipe);
   while (waitpid(c->pid, &how, 0) < 0)
     if (errno != EINTR)
       return tl_fail(&cli->diag, TL_IO, TL_NOWHERE, "cannot wait for a process: %s",
                      strerror(errno));
   *signal = WIFSIGNALED(how) ? WTERMSIG(how) : 0;
-  if (WIFEXITED(how) && WEXITSTATUS(how) != 0)
+  if (WIFEXITED(how) && WEXITSTATUS(how) == LACKED_MEMORY)
     return tl_fail_memory(&cli->diag, TL_NOWHERE);
+  if (lost || (WIFEXITED(how) && WEXITSTATUS(how) != 0))
+    return tl_fail(&cli->diag, TL_IO, TL_NOWHERE, "cannot read what a process has found");
   return reply->failed ? TL_NO_MEMORY : TL_OK;
 }

@@ -21,7 +21,8 @@ typedef struct tl_child {
 /* Starts fn. No thread may run in this process but that of the progress line. TL_IO, reported. */
 tl_status tl_child_start(tl_child *c, tl_cli *cli, tl_child_fn fn, void *user) TL_NODISCARD;
 /* Waits for the end. *reply (initialised) receives what the work has added until its end or crash;
- * *signal: that ended it, 0: it returned. TL_IO, reported, TL_NO_MEMORY. */
+ * *signal: that ended it, 0: it returned. TL_IO, TL_NO_MEMORY, reported, also where the work lacked
+ * memory. */
 tl_status tl_child_wait(tl_child *c, tl_cli *cli, tl_buf *reply, int *signal) TL_NODISCARD;
 
 #endif

@@ -118,6 +118,8 @@ static tl_status try_some(reduction *r, const tl_reduction *edits, uint32_t n, u
     tl_status one = tl_child_wait(&children[i], r->cli, &reply, &signal);
     tl_failure f = read_failure(&reply, signal, &why);
     r->checks++;
+    if (one == TL_OK && f.unable && !*r->cli->signal)
+      one = tl_fail(&r->cli->diag, TL_IO, TL_NOWHERE, "%.*s", TL_SV_ARG(tl_buf_view(&why)));
     if (one == TL_OK && !edits) {
       r->wanted = f;
       tl_buf_clear(&r->why);

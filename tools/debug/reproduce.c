@@ -5,10 +5,12 @@
 
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ir/tensor_expr.h"
 #include "ir/text/print.h"
+#include "support/litter.h"
 #include "tools/cli/folder.h"
 #include "tools/convert/pipeline.h"
 #include "tools/debug/child.h"
@@ -125,6 +127,8 @@ static tl_status run_work(tl_cli *cli, run *r, tl_ending *out, tl_buf *ir) {
   if (status == TL_OK && ir)
     tl_buf_add_sv(ir, tl_buf_view(&reply));
   tl_buf_release(&reply);
+  if (status == TL_OK && !signal && out->status == TL_IO && !*out->pass) /* no pass is at fault */
+    status = tl_fail(&cli->diag, TL_IO, TL_AT_FILE(r->path), "%s", out->message);
   return *cli->signal ? TL_IO : status;
 }
 
@@ -281,10 +285,24 @@ static void report(tl_cli *cli, const tl_reproducer *r, const char *folder, bool
   tl_cli_note(cli, &text);
 }
 
+/* Makes what is in the folder. */
+static tl_status fill_folder(tl_cli *cli, const char *folder, tl_reproducer *r) {
+  bool stripped = false;
+  r->input = tl_folder_path(cli, folder, "input.tir");
+  if (!r->input)
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
+  TL_TRY(tl_run_apart(cli, cli->word, NULL, r->stage, &r->ending));
+  TL_TRY(choose_form(cli, r, &stripped));
+  TL_TRY(list_arguments(cli, folder, &r->arguments));
+  TL_TRY(tl_reproducer_write(cli, folder, r, stripped));
+  report(cli, r, folder, stripped);
+  return TL_OK;
+}
+
 tl_status tl_reproduce(tl_cli *cli) {
   const char *folder = tl_cli_get(cli, TL_OPTION_REPRODUCER);
   tl_reproducer r = {.stage = TL_STAGE_AIR};
-  bool stripped = false;
+  struct stat st;
   if (!cli->word || strcmp(cli->word, "-") == 0)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
                    tl_at_option(&cli->settings, TL_OPTION_REPRODUCER),
@@ -293,19 +311,11 @@ tl_status tl_reproduce(tl_cli *cli) {
   tl_format format;
   if (cli->outputs.n && tl_format_of_path(cli->outputs.at[0], &format) && !tl_format_is_npu(format))
     r.stage = tl_cli_canonical_stage(cli);
+  bool is_new = lstat(folder, &st) != 0;
   TL_TRY(tl_make_folder(&cli->diag, folder));
-  r.input = tl_folder_path(cli, folder, "input.tir");
-  if (!r.input)
-    return tl_fail_memory(&cli->diag, TL_NOWHERE);
-  tl_status status = tl_run_apart(cli, cli->word, NULL, r.stage, &r.ending);
-  if (status == TL_OK)
-    status = choose_form(cli, &r, &stripped);
-  if (status == TL_OK)
-    status = list_arguments(cli, folder, &r.arguments);
-  if (status == TL_OK)
-    status = tl_reproducer_write(cli, folder, &r, stripped);
-  if (status == TL_OK)
-    report(cli, &r, folder, stripped);
+  tl_status status = fill_folder(cli, folder, &r);
+  if (status != TL_OK && is_new)
+    (void)tl_folder_erase(folder);
   tl_path_vec_release(&r.arguments);
   return status;
 }

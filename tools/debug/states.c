@@ -14,6 +14,7 @@ enum { MOST_JOBS = 64 };
 struct tl_answer {
   tl_verdict verdict;
   tl_status status;
+  bool unable;               /* the command of --check could not be asked */
   tl_pipeline_report report; /* its rows are static, so they mean the same here */
 };
 typedef struct tl_answer answer;
@@ -70,6 +71,7 @@ static void check_state(tl_cli *cli, void *user, tl_buf *reply) {
     j->a->verdict = tl_check_module(j->s->check, j->s->base, is_settled(&j->a->report));
   else if (j->a->status == TL_INTERNAL)
     j->a->verdict = TL_VERDICT_BAD;
+  j->a->unable = j->a->status == TL_OK && j->s->check->unable;
   tl_buf_add_sv(reply, j->s->check->why.n ? tl_buf_view(&j->s->check->why) : tl_buf_view(&why));
 }
 
@@ -106,6 +108,8 @@ static tl_status run_jobs(tl_states *s, job *jobs, uint32_t n) {
     int signal;
     tl_buf_init(&reply);
     tl_status now = tl_child_wait(&children[i], s->cli, &reply, &signal);
+    if (now == TL_OK && !*s->cli->signal && !signal && jobs[i].a->unable)
+      now = tl_fail(&s->cli->diag, TL_IO, TL_NOWHERE, "%.*s", TL_SV_ARG(tl_buf_view(&reply)));
     if (now == TL_OK && !*s->cli->signal)
       now = take(s, &jobs[i], &reply, signal);
     tl_buf_release(&reply);

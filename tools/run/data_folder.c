@@ -3,8 +3,10 @@
 #include "tools/run/data_folder.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <sys/stat.h>
 
+#include "support/file.h"
 #include "tools/run/inputs.h"
 
 /* One input file of a folder. */
@@ -21,9 +23,10 @@ bool tl_is_folder(const char *path) {
   return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
 }
 
+/* A file that cannot be examined exists: whoever opens it says why not. */
 static bool exists(const char *path) {
   struct stat s;
-  return stat(path, &s) == 0;
+  return stat(path, &s) == 0 || (errno != ENOENT && errno != ENOTDIR && errno != ELOOP);
 }
 
 /* Returns "folder/stem_i.pb", or "folder/stem_i.npy" if only that exists; NULL if memory is out.
@@ -156,33 +159,36 @@ static int compare_numbers(const void *a, const void *b) {
 }
 
 /* Lists the numbers of the input files in ascending order. Data of old models has gaps where an
- * input was an initializer. False if memory is out. */
-static bool list_numbers(const char *folder, tl_u32_vec *out) {
+ * input was an initializer. TL_IO, TL_NO_MEMORY, reported. */
+static tl_status list_numbers(tl_diag *diag, const char *folder, tl_u32_vec *out) {
   bool ok = true;
   uint32_t number, n = 0;
   DIR *d = opendir(folder);
-  for (const struct dirent *entry; d && ok && (entry = readdir(d));)
+  int error = d ? 0 : errno;
+  for (const struct dirent *entry; d && ok && (entry = tl_folder_next(d, &error));)
     if (input_number(tl_sv_from(entry->d_name), &number))
       ok = tl_u32_vec_push(out, number);
   if (d)
     closedir(d);
+  if (!ok || error == ENOMEM)
+    return tl_fail_memory(diag, TL_NOWHERE);
+  if (error)
+    return tl_fail(diag, TL_IO, TL_AT_FILE(folder), "cannot read the folder: %s", strerror(error));
   if (out->n)
     qsort(out->at, out->n, sizeof *out->at, compare_numbers);
   for (uint32_t i = 0; i < out->n; i++) /* a .pb and a .npy of one number are one */
     if (!n || out->at[n - 1] != out->at[i])
       out->at[n++] = out->at[i];
   out->n = n;
-  return ok;
+  return TL_OK;
 }
 
 tl_status tl_folder_inputs(tl_evaluation *e, const char *folder, const tl_module *m,
                            tl_host_vec *out) {
   data_file_vec files = {0};
   tl_u32_vec inputs = {0};
-  tl_status status = TL_OK;
   tl_u32_vec numbers = {0};
-  if (!list_numbers(folder, &numbers))
-    status = tl_fail_memory(&e->cli->diag, TL_NOWHERE);
+  tl_status status = list_numbers(&e->cli->diag, folder, &numbers);
   for (uint32_t i = 0; status == TL_OK && i < numbers.n; i++) {
     data_file f = {.path = path_of(e, folder, "input", numbers.at[i])};
     if (!f.path || !data_file_vec_push(&files, f))

@@ -135,6 +135,14 @@ tl_status tl_evaluation_run(tl_evaluation *e, tl_module *m, const tl_host_vec *i
   return tl_eval_graph(m, g->id, &e->options, &e->heap, inputs->at, outputs->at);
 }
 
+bool tl_values_keep(tl_host_vec *values, tl_host *value) {
+  tl_host *kept = value ? tl_host_retain(value) : NULL;
+  bool good = tl_host_vec_push(values, kept);
+  if (!good && kept)
+    tl_host_release(kept);
+  return good;
+}
+
 void tl_values_release(tl_host_vec *v) {
   for (uint32_t i = 0; i < v->n; i++)
     tl_host_release(v->at[i]);

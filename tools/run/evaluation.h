@@ -46,6 +46,8 @@ tl_status tl_evaluation_load_npu(tl_evaluation *e, const char *path, tl_module *
 tl_status tl_evaluation_run(tl_evaluation *e, tl_module *m, const tl_host_vec *inputs,
                             tl_host_vec *outputs) TL_NODISCARD;
 
+/* Adds a value, which may be NULL, to a list that then owns it, too. False: no memory. */
+bool tl_values_keep(tl_host_vec *values, tl_host *value) TL_NODISCARD;
 /* Releases the values and the list. */
 void tl_values_release(tl_host_vec *v);
 

@@ -103,6 +103,8 @@ static tl_status start(runner *r, const arg_vec *argv, pid_t *pid) {
   posix_spawn_file_actions_destroy(&actions);
   if (!problem)
     return TL_OK;
+  if (problem == ENOMEM)
+    return tl_fail_memory(&r->e->cli->diag, TL_NOWHERE);
   return tl_fail(&r->e->cli->diag, TL_IO, at_runner(r), "cannot start '%s': %s", argv->at[0],
                  strerror(problem));
 }
@@ -237,7 +239,7 @@ static tl_status hand_over(const tl_module *m, uint32_t n_own, tl_host_vec *all,
   for (uint32_t i = 0; i < all->n; i++) {
     tl_value_id v = tl_graph_output(m, tl_module_main(m), i);
     TL_TRY(watch->fn(watch->user, m, v, all->at[i]));
-    if (i < n_own && !tl_host_vec_push(outputs, tl_host_retain(all->at[i])))
+    if (i < n_own && !tl_values_keep(outputs, all->at[i]))
       return tl_no_memory(m);
   }
   return TL_OK;

@@ -92,7 +92,7 @@ tl_status tl_known_keep(void *user, const tl_module *m, tl_value_id v, const tl_
   if (!k->hashes || v >= k->n_hashes || k->bytes + value->bytes > k->most || !outlives(value) ||
       find(k, m, v))
     return TL_OK;
-  if (!tl_host_vec_push(&k->values, tl_host_retain((tl_host *)(uintptr_t)value)))
+  if (!tl_values_keep(&k->values, (tl_host *)(uintptr_t)value))
     return TL_NO_MEMORY;
   k->bytes += value->bytes;
   return tl_map_set(&k->index, key_of(k, m, v), k->values.n - 1) ? TL_OK : TL_NO_MEMORY;

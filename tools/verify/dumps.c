@@ -112,8 +112,13 @@ static tl_status add_entry(reader *r, const char *folder, const char *name, int 
   const char *path = join(r, folder, name);
   if (!path)
     return no_memory(r);
-  if (name[0] == '.' || stat(path, &s) != 0)
+  if (name[0] == '.')
     return TL_OK;
+  if (stat(path, &s) != 0)
+    return errno == ENOENT || errno == ELOOP
+               ? TL_OK
+               : tl_fail(&r->e->cli->diag, TL_IO, TL_AT_FILE(path), "cannot examine the file: %s",
+                         strerror(errno));
   if (S_ISDIR(s.st_mode) && depth < MOST_DEPTH)
     return list(r, path, depth + 1);
   if (!S_ISREG(s.st_mode) || !is_dump(path))
@@ -131,10 +136,13 @@ static tl_status list(reader *r, const char *folder, int depth) {
   if (!d)
     return tl_fail(&r->e->cli->diag, TL_IO, TL_AT_FILE(folder), "cannot open the folder: %s",
                    strerror(errno));
-  for (struct dirent *entry; status == TL_OK && (entry = readdir(d));)
+  int error = 0;
+  for (struct dirent *entry; status == TL_OK && (entry = tl_folder_next(d, &error));)
     status = add_entry(r, folder, entry->d_name, depth);
   closedir(d);
-  return status;
+  return error ? tl_fail(&r->e->cli->diag, TL_IO, TL_AT_FILE(folder), "cannot read the folder: %s",
+                         strerror(error))
+               : status;
 }
 
 static int by_path(const void *a, const void *b) {

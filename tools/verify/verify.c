@@ -81,7 +81,7 @@ static tl_status feed_images(tl_evaluation *e, const tl_module *a, tl_module *b,
   tl_host_vec device = {0};
   tl_status status = TL_OK;
   for (uint32_t i = 0; i < values[0].n && status == TL_OK; i++)
-    if (!tl_host_vec_push(&device, values[0].at[i] ? tl_host_retain(values[0].at[i]) : NULL))
+    if (!tl_values_keep(&device, values[0].at[i]))
       status = tl_fail_memory(&e->cli->diag, TL_NOWHERE);
   for (uint32_t i = 0; i < f->n && status == TL_OK; i++) {
     uint32_t k = f->at[i].input;
@@ -180,7 +180,7 @@ static tl_status take_dumps(tl_evaluation *e, tl_module *b, tl_verify_report *r,
   note_dumps(&r->note, &found);
   for (uint32_t i = 0; i < tl_graph_n_outputs(b, tl_module_main(b)); i++) {
     tl_value_id v = tl_graph_output(b, tl_module_main(b), i);
-    if (!tl_host_vec_push(outputs, tl_host_retain(r->twins.given[v])))
+    if (!tl_values_keep(outputs, r->twins.given[v]))
       return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
   }
   return tl_twins_compare_given(&r->twins);
