@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes the n-th allocation of a program fail, alone or with all that follow, and tells whether the library said so. Included once
- * by a program whose allocation functions the linker wraps (--wrap). */
+/* Makes the n-th allocation of a program fail, alone or with all that follow, and tells whether the
+ * library said so. Included once by a program whose allocation functions the linker wraps (--wrap).
+ */
 #ifndef TL_TESTS_OOM_FAILING_H
 #define TL_TESTS_OOM_FAILING_H
 

@@ -25,6 +25,7 @@ import runs  # noqa: E402
 from runs import guard  # noqa: E402
 
 IO_EXIT, ATC_EXIT = 4, 255
+NO_SHELL = 'the shell cannot run the command'
 OLD_TIME = 1600000000
 OLD = {'out.air': 'old', 'out.onnx': 'old', 'out.d': 'old', 'out.json': 'old', 'out.html': 'old',
        'report.json': 'old', 'ranges.out': 'old', 'mix.out': 'old'}
@@ -65,6 +66,8 @@ ERRORS = {
 INTERRUPTED = ('read', 'write', 'pread', 'pwrite', 'writev', 'flock')
 MANY_FILES = ('open', 'opendir', 'mkstemp')
 DONE_BEFORE = re.compile('--verify|--batch')  # files of other jobs, or what is verified then
+# Processes side by side, and a cache that waits for clocks: the n-th call is not always the same.
+SHIFTING = re.compile('--batch|--cache-dir|bisect|reduce|replay|--reproducer')
 IN_PARTS = ('read', 'write', 'pread', 'pwrite', 'writev', 'copy_file_range')
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -141,12 +144,12 @@ class Run(runs.Run):
         """All are old, or all are new; jobs of a batch each for themselves, and what is verified is
         there before."""
         files, new = outcome.files, self.whole.files
-        if 'unlink' in fault or 'rmdir' in fault or '--batch' in self.command or \
-                '--cache-dir' in self.command:
-            # What cannot be removed stays; side by side, and where a cache waits for clocks, the
-            # n-th call is not always the same.
+        if 'unlink' in fault or 'rmdir' in fault or SHIFTING.search(self.command):
+            # What cannot be removed stays.
             files = {f: v for f, v in files.items() if not os.path.basename(f).startswith('.')
-                     and not f.startswith(('$TMPDIR', *runs.CACHES))}
+                     and not f.startswith(('$TMPDIR', *runs.CACHES)) and f != 'made/'}
+            if outcome.code == 0 and 'made/' in new:
+                files['made/'] = ''
         if fault.startswith('SIG') and outcome.code > 128 and \
                 self.command.startswith('reduce'):
             return ''  # the smallest model so far
@@ -168,7 +171,8 @@ class Run(runs.Run):
         if fault.startswith('SIG'):
             number = getattr(signal, fault.split()[0])  # or it comes before anybody listens
             ends = [128 + number, -number, *([ATC_EXIT] if '--atc-exit' in self.command else [])]
-            return '' if code in ends else f'exit code {code}: {text!r}'
+            in_child = '--check' in self.command and 'writing was interrupted' in text[1]
+            return '' if code in ends or in_child else f'exit code {code}: {text!r}'
         if code == self.whole.code:  # it does without; what it says of that are warnings
             added = [line for line in text[1].splitlines()
                      if line not in self.whole.text[1].splitlines()]
@@ -177,6 +181,8 @@ class Run(runs.Run):
         if code == memory.INTERNAL and memory.MEMORY in text[1] and \
                 (fault.endswith('ENOMEM') or 'mmap' in fault):
             return self.leaked(outcome)
+        if '--check' in self.command and NO_SHELL in ''.join(text):
+            return ''  # what a shell that is not there yet does
         good = code in (IO_EXIT, ATC_EXIT if '--atc-exit' in self.command else IO_EXIT) and \
             ('error' in text[1])
         return self.leaked(outcome) if good else f'exit code {code}: {text!r}'
@@ -278,6 +284,8 @@ class Change(Run):
             return f'exit code {code}, but left {sorted(f for f in left if f not in whole[2])}'
         # A half of each may be nothing that can be read.
         torn = 1 if self.name in commands.FILES and not self.name.endswith('.tir') else 2
+        if '--check' in self.command and NO_SHELL in ''.join(text):
+            return ''  # what a shell that is not there yet does
         good = code in (IO_EXIT, torn if fault in ('truncate', 'rewrite') else IO_EXIT) and \
             ': error: ' in text[1]
         return self.leaked(outcome) if good else f'exit code {code}: {text[1][-300:]!r}'

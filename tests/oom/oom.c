@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a whole conversion again and again, failing the n-th allocation for every n, alone and with
- * all that follow, until one run gets through: each failure must end in an ordinary error that says "out of memory" and nothing
- * else, leave no output, and (under ASan) leak nothing. Allocation functions are wrapped by the
- * linker (--wrap).
+ * all that follow, until one run gets through: each failure must end in an ordinary error that says
+ * "out of memory" and nothing else, leave no output, and (under ASan) leak nothing. Allocation
+ * functions are wrapped by the linker (--wrap).
  *
  * An arena takes a block for hundreds of requests, of which only the one that needs the block fails
  * this way. So requests of each place in the program that asks an arena fail as well: the first,

@@ -17,6 +17,7 @@ import guard  # noqa: E402
 
 PREPARED = 'prepared'
 CACHES = ('cache/', 'new/')  # whose files are named after moments and processes
+TIMED = 'trace.out'  # whose contents are times
 # Of what one command does alike, hundreds of times, this many and then every tenth.
 ALIKE = 100
 
@@ -133,7 +134,7 @@ def contents(where):
             found[os.path.relpath(os.path.join(base, f), where)] = read(os.path.join(base, f))
         for f in folders:
             found[os.path.relpath(os.path.join(base, f), where) + '/'] = ''
-    return {f: text for f, text in found.items()
+    return {f: '' if f == TIMED else text for f, text in found.items()
             if not f.startswith(CACHES) or '/tmp/' in f and not f.endswith('/tmp/')}
 
 

@@ -150,7 +150,7 @@ static tl_verdict ask(tl_check *c, tl_module *m, bool settled) {
   if (!settled && tl_infer_module(m) != TL_OK)
     return verdict;
   tl_status status = tl_command_ask(c->cli, c->command, m, c->format, &r);
-  c->unable = status == TL_IO;
+  c->unable = status == TL_IO || status == TL_NO_MEMORY;
   if (status == TL_OK)
     verdict = judge_exit(c, &r);
   tl_command_result_release(&r);
@@ -262,7 +262,7 @@ static tl_failure hand_over(tl_check *c, tl_module *m) {
   if (tl_infer_module(m) == TL_OK && tl_module_verify(m, TL_VERIFY_ALL) == TL_OK &&
       tl_session_run_passes(&c->cli->session, m, "outline-definitions") == TL_OK)
     status = tl_command_ask(c->cli, c->command, m, c->format, &r);
-  f.unable = status == TL_IO;
+  f.unable = status == TL_IO || status == TL_NO_MEMORY;
   if (status == TL_OK)
     f.verdict = judge_exit(c, &r);
   f.status = r.status;
