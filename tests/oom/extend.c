@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passes, rules, ops and files of a program with the n-th allocation failing, for every n, alone and
- * with all that follow: each
- * failure must end in an error that says "out of memory" once and nothing else, also where
- * functions of the program were between, and (under ASan) leak nothing. The program's own functions
- * allocate nothing. */
+/* Passes, rules, ops and files of a program with the n-th allocation failing, for every n, alone
+ * and with all that follow: each failure must end in an error that says "out of memory" once and
+ * nothing else, also where functions of the program were between, and (under ASan) leak nothing.
+ * The program's own functions allocate nothing. */
 #include "tests/oom/failing.h"
 
 static const char text[] = "graph @g(%x: f32[n,2], %p: bool[]) -> (%y) {\n"
