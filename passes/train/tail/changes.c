@@ -4,6 +4,7 @@
 #include "passes/train/tail/tail.h"
 
 #include "ir/trace.h"
+#include "passes/edit/values.h"
 
 static void write_down(tl_tail *t, tl_tail_change c) {
   t->no_memory = !tl_tail_change_vec_push(&t->changes, c) || t->no_memory;
@@ -128,9 +129,7 @@ static void exchange(tl_module *m, tl_value_id old, tl_value_id made) {
   tl_value_replace_uses(m, old, made);
   tl_value_get(m, old)->name = tl_value_get(m, made)->name;
   tl_value_get(m, made)->name = name;
-  for (uint32_t i = 0; i < m->states.n; i++)
-    if (m->states.at[i].output == old)
-      m->states.at[i].output = made;
+  tl_value_move_roles(m, old, made);
 }
 
 void tl_tail_replace(tl_tail *t, tl_value_id old, tl_value_id made) {
