@@ -444,6 +444,28 @@ static void first_entries(tl_air *a, tl_value_id v) {
     const_entries(a, v, t);
 }
 
+/* Returns how the file says which value a state gets: by the name of an output of the graph; a value
+ * that is none is named after its node, with ":i" where that has several results. */
+static tl_sv next_value_name(tl_air *a, tl_value_id v) {
+  const tl_module *m = a->m;
+  int64_t index;
+  TL_FOR_USES(m, v, u)
+    if (tl_node_is_return(m, tl_use_get(m, u)->user))
+      return tl_value_name(m, v);
+  tl_sv name = holder(a, v, &index);
+  tl_node_id n = tl_value_producer(m, v);
+  if (!n || tl_node_get(m, n)->n_results == 1)
+    return name;
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_buf_add_sv(&text, name);
+  tl_buf_printf(&text, ":%lld", (long long)index);
+  name = (tl_sv){text.failed ? NULL : tl_arena_copy(&a->arena, text.p, text.n), text.n};
+  a->buf.failed = a->buf.failed || !name.p;
+  tl_buf_release(&text);
+  return name.p ? name : TL_SV("");
+}
+
 /* Adds attributes of an input that is a training state: the output that holds its next value, and
  * its initial value. A parameter that another model updates has only an initial value here. */
 static void state_entries(tl_air *a, tl_value_id v) {
@@ -453,7 +475,7 @@ static void state_entries(tl_air *a, tl_value_id v) {
       continue;
     tl_air_add_entry(a, (tl_entry){.key = TL_SV("_tailor_state"),
                                    .kind = TL_ENTRY_STRING,
-                                   .u.value = tl_value_name(a->m, state->output)});
+                                   .u.value = next_value_name(a, state->output)});
     first_entries(a, v);
     return;
   }

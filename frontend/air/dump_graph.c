@@ -55,9 +55,7 @@ static tl_status read_node(tl_dump *d, tl_proto body, tl_dump_node *out) {
 
 static const tl_op *row_of(const tl_dump *d, tl_sv type) {
   tl_symbol s = tl_symbol_find(&d->r->m->symbols, type);
-  tl_op_id op = s == TL_NO_SYMBOL ? UINT32_MAX : tl_op_find(TL_SYM_npu_hcom, s);
-  if (op == UINT32_MAX && s != TL_NO_SYMBOL)
-    op = tl_op_find(TL_SYM_npu, s);
+  tl_op_id op = s == TL_NO_SYMBOL ? UINT32_MAX : tl_op_find(TL_SYM_npu, s);
   return op == UINT32_MAX ? NULL : tl_op_row(op);
 }
 

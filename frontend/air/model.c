@@ -41,17 +41,26 @@ static tl_status list_graphs(tl_air_reader *r) {
 
 /* ---- training states ------------------------------------------------------------------------- */
 
-/* A state names the output of the graph that holds its next value. */
-static tl_status add_state(tl_air_reader *r, const tl_graph *g, uint32_t input, tl_sv output) {
+/* Returns the value that a state gets: an output of the graph of that name; else what was named
+ * after its node. TL_NO_VALUE if there is none. */
+static tl_value_id next_value(const tl_air_reader *r, const tl_graph *g, tl_symbol name) {
   for (uint32_t i = 0; i < tl_graph_n_outputs(r->m, g); i++) {
     tl_value_id v = tl_operand(r->m, g->ret, i);
-    tl_state state = {.input = g->inputs.at[input], .output = v};
-    if (tl_sv_eq(tl_value_name(r->m, v), output))
-      return tl_state_vec_push(&r->m->states, state) ? TL_OK : TL_NO_MEMORY;
+    if (tl_sv_eq(tl_value_name(r->m, v), tl_sym(r->m, name)))
+      return v;
   }
+  tl_value_id v = tl_slot_get(&r->named, name);
+  return v && tl_value_graph(r->m, v) == g->id ? v : TL_NO_VALUE;
+}
+
+static tl_status add_state(tl_air_reader *r, const tl_graph *g, uint32_t input, tl_symbol name) {
+  tl_state state = {.input = g->inputs.at[input], .output = next_value(r, g, name)};
+  if (state.output)
+    return tl_state_vec_push(&r->m->states, state) ? TL_OK : TL_NO_MEMORY;
   return tl_fail(r->d, TL_INVALID_MODEL,
                  TL_AT_NODE(r->path, tl_value_name(r->m, g->inputs.at[input])),
-                 "the state '%.*s' is no output of the graph", TL_SV_ARG(output));
+                 "the state '%.*s' is no output of the graph and no result of its nodes",
+                 TL_SV_ARG(tl_sv_shown(tl_sym(r->m, name))));
 }
 
 static tl_status read_states(tl_air_reader *r) {
@@ -59,7 +68,7 @@ static tl_status read_states(tl_air_reader *r) {
   for (uint32_t i = 0; i < g->inputs.n; i++) {
     tl_symbol output = tl_slot_get(&r->states, i);
     if (output)
-      TL_TRY(add_state(r, g, i, tl_sym(r->m, output)));
+      TL_TRY(add_state(r, g, i, output));
   }
   return TL_OK;
 }

@@ -74,12 +74,6 @@ static tl_status describe_results(tl_air_reader *r, const tl_air_op *op) {
   return TL_OK;
 }
 
-/* Returns the op of a type: of the op table, else one that is carried. */
-static tl_op_id op_of(tl_air_reader *r, tl_symbol type) {
-  tl_op_id op = tl_op_find(TL_SYM_npu_hcom, type);
-  return op != UINT32_MAX ? op : tl_op_intern(r->m, TL_SYM_npu, type);
-}
-
 /* Says of a constant of a dump that it has no data. */
 static tl_status note_no_data(tl_air_reader *r, const tl_air_op *op) {
   tl_symbol key = tl_module_intern(r->m, TL_SV(TL_AIR_NO_DATA));
@@ -93,7 +87,7 @@ tl_status tl_air_make_node(tl_air_reader *r, tl_graph_id g, tl_air_op *op) {
   TL_TRY(tl_air_split(r, op->body));
   op->n_outputs = r->outputs.n;
   tl_node_spec spec = {.name = op->name, .n_results = op->n_outputs};
-  spec.op = op_of(r, op->type);
+  spec.op = tl_op_intern(r->m, TL_SYM_npu, op->type); /* of the table, else one that is carried */
   if (spec.op == UINT32_MAX)
     return TL_NO_MEMORY;
   op->node = tl_graph_append(r->m, g, &spec);

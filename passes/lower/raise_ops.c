@@ -164,3 +164,25 @@ tl_status tl_raise_const(tl_module *m, tl_node_id n) {
   tl_node_set_op(m, n, TL_OP_Constant);
   return TL_OK;
 }
+
+/* ---- collectives ----------------------------------------------------------------------------- */
+
+tl_status tl_raise_collective(tl_module *m, tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  const tl_op *npu = tl_op_row(node->op);
+  tl_symbol name = npu ? tl_module_intern(m, tl_sv_from(npu->name)) : TL_NO_SYMBOL;
+  tl_op_id twin = name == TL_NO_SYMBOL ? UINT32_MAX : tl_op_find(TL_SYM_npu_hcom, name);
+  const tl_op *row = twin == UINT32_MAX ? NULL : tl_op_row(twin);
+  tl_attr *kept = tl_arena_calloc(&m->arena, node->n_attrs + 1u, sizeof *kept);
+  uint32_t count = 0;
+  if (!kept || name == TL_NO_SYMBOL)
+    return TL_NO_MEMORY;
+  if (!row)
+    return TL_OK;
+  for (uint32_t i = 0; i < node->n_attrs; i++)
+    if (tl_op_attr_find(row, node->attrs[i].name))
+      kept[count++] = node->attrs[i];
+  TL_TRY(tl_node_set_attrs(m, n, kept, count));
+  tl_node_set_op(m, n, twin);
+  return TL_OK;
+}

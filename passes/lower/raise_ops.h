@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NPU ops with any number of results, and those whose operands are read as bits. Each function
- * replaces node n, or leaves it as it is where it has no ONNX form. */
+/* NPU ops with any number of results, collectives, and those whose operands are read as bits. Each
+ * function replaces node n, or leaves it as it is where it has no ONNX form. */
 #ifndef TL_PASSES_LOWER_RAISE_OPS_H
 #define TL_PASSES_LOWER_RAISE_OPS_H
 
@@ -14,5 +14,7 @@ tl_status tl_raise_dequant(tl_module *m, tl_node_id n) TL_NODISCARD;
 tl_status tl_raise_requant(tl_module *m, tl_node_id n) TL_NODISCARD;
 /* Constants that are nodes. TL_NO_MEMORY. */
 tl_status tl_raise_const(tl_module *m, tl_node_id n) TL_NODISCARD;
+/* Collectives, which ONNX files have as ops of the domain npu.hcom. TL_NO_MEMORY. */
+tl_status tl_raise_collective(tl_module *m, tl_node_id n) TL_NODISCARD;
 
 #endif

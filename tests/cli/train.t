@@ -207,3 +207,11 @@ $ printf 'graph @g(%%x: f32[1,2], %%t: f32[1,1], %%w: f32[2,1] = [1.0, 1.0], %%m
 $ printf 'graph @g(%%x: f32[4,4], %%lr: f32[], %%t: i64[], %%w: f32[4,4], %%m: f32[4,4], %%s: f32[4,4]) -> (%%L, %%w_out, %%m_out, %%s_out) {\n  %%f = Mul(%%x, %%w)\n  %%L = ReduceSum(%%f) {keepdims=0}\n  %%gw = Mul(%%f, %%x)\n  %%h = Abs(%%s)\n  %%w_out, %%m_out, %%s_out = ai.onnx.preview.training::Adam(%%lr, %%t, %%w, %%gw, %%m, %%h) {alpha=0.9, beta=0.99, epsilon=1e-6, norm_coefficient=0.01, norm_coefficient_post=0.1}\n  gradient %%w -> %%gw\n}\n' >from.tir; tailor info from.tir --train | grep state
 >      0  dense   w: f32[4,4]  gradient gw (Mul)  update w_out (Adam)  states m
 >   state   s -> s_out
+# AIR of a step is read again, with its collectives, and a next value that is no output of the graph.
+$ printf 'graph @g(%%x: f32[2,3], %%w: f32[3,2], %%k: f32[3,2], %%lr: f32[]) -> (%%L, %%w_out) {\n  %%h = MatMul(%%x, %%w)\n  %%L = ReduceSum(%%h) {keepdims=0}\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%gw = MatMul(%%xt, %%h)\n  %%d = Mul(%%gw, %%lr)\n  %%w_out = Sub(%%w, %%d)\n  %%k_out = Add(%%k, %%d)\n  gradient %%w -> %%gw\n  state %%w -> %%w_out\n  state %%k -> %%k_out\n}\n' >read.tir; tailor convert read.tir -o read.air --graph-run-mode=1 --is-distributed=true --rank-size=2 --summary=none; tailor opt -O0 read.air | grep -o 'npu::Hcom[A-Za-z]*\|state .*'; tailor convert read.air -o read.onnx -q; tailor opt -O0 read.onnx | grep -o 'npu.hcom::Hcom.*}'; tailor verify read.air read.onnx --tensors=0 | grep '"[Lw]'
+> npu::HcomAllReduce
+> state %w -> %w_out
+> state %k -> %Add_6
+> npu.hcom::HcomAllReduce(%BatchMatMul_1) @NPUOptimizer_Allreduce/w {fusion=2, fusion_id=0, group="hccl_world_group", reduction="sum"}
+> equal   "L": 0 of 1 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "w_out": 0 of 6 elements differ, max abs 0, max rel 0, cosine 1
