@@ -68,8 +68,13 @@ static tl_status find_states(tl_simulation *s) {
     for (uint32_t k = 0; k < m->gradients.n; k++)
       row.parameter = row.parameter || m->gradients.at[k].param == t->input;
     find_root(s, &row);
-    if (row.input == UINT32_MAX || row.output == UINT32_MAX)
-      continue; /* it does not leave the graph: nobody can carry it on */
+    if (row.input == UINT32_MAX)
+      continue;
+    if (row.output == UINT32_MAX)
+      return tl_fail(&s->cli->diag, TL_UNSUPPORTED, TL_AT_NODE(m->path, row.name),
+                     "the next value of this state is no output of the graph, so the next step "
+                     "cannot begin with it\vadd '%.*s' to the outputs",
+                     TL_SV_ARG(tl_sv_shown(tl_value_name(m, t->output))));
     if (!tl_sim_states_push(&s->states, row))
       return tl_fail_memory(&s->cli->diag, TL_NOWHERE);
   }

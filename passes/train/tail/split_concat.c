@@ -2,12 +2,14 @@
 /* Splits by bucket gradients that are joined to one tensor, changed element by element, and split
  * again. */
 #include "ir/ops_gen.h"
+#include "passes/edit/values.h"
 #include "passes/train/tail/groups.h"
 
 enum { LONGEST = 16 }; /* links of a chain, and operands of a link */
 
 /* A Concat, nodes that change elements, and a Split. */
 typedef struct chain {
+  const tl_pinned *pinned;
   tl_node_id concat;
   tl_node_id split;
   tl_node_id links[LONGEST]; /* from the concat on */
@@ -16,11 +18,12 @@ typedef struct chain {
   int64_t axis;
 } chain;
 
-/* Only a value with one user may be replaced by parts. */
-static bool has_one_user(const tl_module *m, tl_node_id n) {
+/* Only a value with one user may be replaced by parts, and none that a state, a gradient or the
+ * loss is. */
+static bool has_one_user(const tl_module *m, const chain *c, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
-  return node->n_results == 1 && tl_value_get(m, node->results)->n_uses == 1 && !node->control_in &&
-         !node->control_out;
+  return node->n_results == 1 && tl_value_get(m, node->results)->n_uses == 1 &&
+         !tl_is_pinned(c->pinned, node->results) && !node->control_in && !node->control_out;
 }
 
 static bool is_one_element(const tl_module *m, tl_value_id v) {
@@ -30,10 +33,10 @@ static bool is_one_element(const tl_module *m, tl_value_id v) {
 
 /* Returns the operand that an elementwise node changes, if all others have one element; else
  * UINT32_MAX. */
-static uint32_t changed_operand(const tl_module *m, tl_node_id n) {
+static uint32_t changed_operand(const tl_module *m, const chain *c, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   uint32_t found = UINT32_MAX;
-  if (!tl_op_has_trait(node->op, TL_TRAIT_ELEMENTWISE) || !has_one_user(m, n) ||
+  if (!tl_op_has_trait(node->op, TL_TRAIT_ELEMENTWISE) || !has_one_user(m, c, n) ||
       node->n_operands > LONGEST)
     return found;
   for (uint32_t i = 0; i < node->n_operands; i++) {
@@ -82,14 +85,14 @@ static bool find_chain(const tl_tail *t, tl_node_id split, chain *c) {
   tl_node_id n = v ? tl_value_producer(t->m, v) : TL_NO_NODE;
   c->n = 0;
   while (n && tl_node_get(t->m, n)->op != TL_OP_Concat) {
-    uint32_t operand = c->n < LONGEST ? changed_operand(t->m, n) : UINT32_MAX;
+    uint32_t operand = c->n < LONGEST ? changed_operand(t->m, c, n) : UINT32_MAX;
     if (operand == UINT32_MAX)
       return false;
     found[c->n] = n;
     through[c->n++] = operand;
     n = tl_value_producer(t->m, tl_operand(t->m, n, operand));
   }
-  if (!n || !has_one_user(t->m, n))
+  if (!n || !has_one_user(t->m, c, n))
     return false;
   for (uint32_t i = 0; i < c->n; i++) {
     c->links[i] = found[c->n - 1 - i];
@@ -209,9 +212,14 @@ static bool split_chain(tl_tail *t, const chain *c) {
 
 uint32_t tl_tail_split_concats(tl_tail *t) {
   uint32_t n = 0;
-  chain c;
+  tl_pinned pinned;
+  chain c = {.pinned = &pinned};
   if (!tl_module_had_op(t->m, TL_OP_Split))
     return 0;
+  if (tl_pinned_find(t->p, t->m, &pinned) != TL_OK) {
+    t->no_memory = true;
+    return 0;
+  }
   TL_FOR_NODES(t->m, tl_step_graph(t->m), k)
     if (!t->no_memory && tl_node_get(t->m, k)->op == TL_OP_Split && find_chain(t, k, &c))
       n += split_chain(t, &c);
