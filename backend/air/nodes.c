@@ -444,8 +444,8 @@ static void first_entries(tl_air *a, tl_value_id v) {
     const_entries(a, v, t);
 }
 
-/* Returns how the file says which value a state gets: by the name of an output of the graph; a value
- * that is none is named after its node, with ":i" where that has several results. */
+/* Returns how the file says which value a state gets: by the name of an output of the graph; a
+ * value that is none is named after its node, with ":i" where that has several results. */
 static tl_sv next_value_name(tl_air *a, tl_value_id v) {
   const tl_module *m = a->m;
   int64_t index;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Textual IR through the whole pipeline, by the public API. What computes before must compute the
- * same afterwards: in canonical form, read back from ONNX, in NPU form, and read back from AIR; with
- * one thread and with four; and nearly the same where sums are taken in a fast order. A difference
- * is a defect, even if nothing crashes. */
+ * same afterwards: in canonical form, read back from ONNX, in NPU form, and read back from AIR;
+ * with one thread and with four; and nearly the same where sums are taken in a fast order. A
+ * difference is a defect, even if nothing crashes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
