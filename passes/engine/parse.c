@@ -264,8 +264,12 @@ static tl_status parse_where(tl_rule_parser *p) {
   TL_TRY(tl_rule_expect(p, "{"));
   while (!tl_rule_at(p, "}")) {
     if (tl_rule_accept(p, "let")) {
-      uint8_t name;
+      uint8_t name, had = r->n_names;
+      tl_token at = p->at;
       TL_TRY(tl_rule_name_index(p, true, &name));
+      if (name < had)
+        return tl_rule_fail(p, at, "'$%.*s' has a value already\vuse another name",
+                            TL_SV_ARG(at.text));
       TL_TRY(tl_rule_expect(p, "="));
       if (r->n_lets == TL_RULE_NAMES)
         return tl_rule_fail(p, p->at, "more than %d names", TL_RULE_NAMES);

@@ -331,3 +331,10 @@ $ { printf 'rules 1\nrule R : cleanup {\n  match { %%y = Elu(%%x) }\n  where { 1
 $ printf 'rules 1\nrule Grow : cleanup {\n  match { %%y = Softsign(%%x) }\n  replace { %%a = Softsign(%%x)  %%b = Softsign(%%a)  %%y = Softsign(%%b) }\n}\n' >n.tlr; tailor opt m.tir --rules n.tlr -o grown.tir
 ! m.tir: warning: rewriting does not terminate and was stopped; the last rule was 'Grow' [W_FUSION_BUDGET]
 !   hint: --fusion=Grow:off switches that rule off
+# A name has one value: with two, the order of conditions would decide which one is meant.
+$ for n in n a; do printf 'rules 1\nrule Twice : graph {\n  match { %%y = Concat(%%in...) {axis=$a} }\n  where {\n    let $n = operands(%%y)\n    let $'$n' = 3\n  }\n  replace { %%y = Concat(%%in...) {axis=$a} }\n}\n' >twice.tlr; printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%y = Abs(%%x)\n}\n' | tailor opt --rules=twice.tlr -; done
+! twice.tlr:6:9: error: '$n' has a value already
+!   hint: use another name
+! twice.tlr:6:9: error: '$a' has a value already
+!   hint: use another name
+? 1
