@@ -105,8 +105,10 @@ tl_status tl_cli_apply(tl_cli *cli) {
   if (*cli->signal)
     return TL_IO;
   TL_TRY(tl_clash_check(cli));
-  if (cli->listener && cli->listener->applying)
+  if (cli->listener && cli->listener->applying) {
     cli->listener->applying(cli->listener->user);
+    TL_TRY(check_memory(cli));
+  }
   return give_names(cli);
 }
 
