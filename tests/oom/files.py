@@ -65,7 +65,7 @@ ERRORS = {
 }
 INTERRUPTED = ('read', 'write', 'pread', 'pwrite', 'writev', 'flock')
 MANY_FILES = ('open', 'opendir', 'mkstemp')
-DONE_BEFORE = re.compile('--verify|--batch')  # files of other jobs, or what is verified then
+DONE_BEFORE = re.compile('--verify|--batch|^atc ')  # other jobs; what is verified or compiled then
 # Processes side by side, and a cache that waits for clocks: the n-th call is not always the same.
 SHIFTING = re.compile('--batch|--cache-dir|bisect|reduce|replay|--reproducer')
 IN_PARTS = ('read', 'write', 'pread', 'pwrite', 'writev', 'copy_file_range')
