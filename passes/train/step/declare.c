@@ -217,20 +217,30 @@ static bool is_no_tensor(const tl_module *m, tl_value_id v) {
   return v && kind != TL_KIND_TENSOR && kind != TL_KIND_UNKNOWN;
 }
 
-/* Checks what the file says of states, and what was declared besides: states fit their inputs, and
- * gradients are no sequences, since a list belongs to an update op, not to one parameter. */
+/* Refuses gradients that are sequences, since a list belongs to an update op, not to one parameter,
+ * and indices of rows that are no integers. */
+static tl_status check_gradient(const tl_module *m, const tl_gradient *g) {
+  tl_value_id wrong = is_no_tensor(m, g->grad) ? g->grad : g->indices;
+  tl_location where = TL_AT_NODE(m->path, tl_value_name(m, g->param));
+  tl_dtype d = g->indices ? tl_type_dtype(m, tl_value_type(m, g->indices)) : TL_DTYPE_NONE;
+  if (is_no_tensor(m, wrong))
+    return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", TL_AT_FILE(m->path),
+                        "the gradient of '%.*s' is '%.*s', which is not a tensor",
+                        TL_SV_ARG(tl_sv_shown(tl_value_name(m, g->param))),
+                        TL_SV_ARG(tl_sv_shown(tl_value_name(m, wrong))));
+  if (d == TL_DTYPE_NONE || tl_dtype_is_integer(d))
+    return TL_OK;
+  return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-DTYPE", where,
+                      "the indices of its gradient, '%.*s', are %s, expected integers",
+                      TL_SV_ARG(tl_sv_shown(tl_value_name(m, g->indices))), tl_dtype_get(d)->name);
+}
+
+/* Checks what the file says of states and gradients, and what was declared besides. */
 static tl_status check_facts(const tl_module *m) {
   for (uint32_t i = 0; i < m->states.n; i++)
     TL_TRY(check_state(m, &m->states.at[i]));
-  for (uint32_t i = 0; i < m->gradients.n; i++) {
-    const tl_gradient *g = &m->gradients.at[i];
-    tl_value_id wrong = is_no_tensor(m, g->grad) ? g->grad : g->indices;
-    if (is_no_tensor(m, wrong))
-      return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", TL_AT_FILE(m->path),
-                          "the gradient of '%.*s' is '%.*s', which is not a tensor",
-                          TL_SV_ARG(tl_sv_shown(tl_value_name(m, g->param))),
-                          TL_SV_ARG(tl_sv_shown(tl_value_name(m, wrong))));
-  }
+  for (uint32_t i = 0; i < m->gradients.n; i++)
+    TL_TRY(check_gradient(m, &m->gradients.at[i]));
   return TL_OK;
 }
 
