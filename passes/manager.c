@@ -177,7 +177,8 @@ static tl_status run_pass(tl_module *m, tl_pass *pass, const tl_pass_row *row, t
   pass->row = row;
   pass->changed = 0;
   bool found = tl_step_pipeline_next(m);
-  tl_status status = row->fn(pass, m);
+  tl_activity around = tl_activity_begin(m->diag, "in pass", row->name);
+  tl_status status = tl_activity_end(m->diag, around, row->fn(pass, m));
   if (found)
     tl_arena_rewind(before, nothing);
   if (!tl_step_pipeline_left(m))

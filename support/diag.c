@@ -14,13 +14,37 @@ bool tl_diag_lacks_memory(const tl_diag *d) { return tl_memory_failures() != d->
 
 uint32_t tl_diag_begin(tl_diag *d) {
   d->no_memory = false;
+  d->activity.doing = NULL;
   d->lacks = tl_memory_failures();
   return d->errors;
 }
 
+tl_activity tl_activity_begin(tl_diag *d, const char *doing, const char *subject) {
+  tl_activity around = d->activity;
+  d->activity.doing = doing;
+  snprintf(d->activity.subject, sizeof d->activity.subject, "%s", subject);
+  return around;
+}
+
+tl_status tl_activity_end(tl_diag *d, tl_activity around, tl_status status) {
+  if (status == TL_OK)
+    d->activity = around;
+  return status;
+}
+
+/* Writes that memory is out, and what was being done. */
+static void say_lack(const tl_diag *d, char *out, size_t n) {
+  const tl_activity *t = &d->activity;
+  if (t->doing)
+    snprintf(out, n, "out of memory %s '%s'", t->doing, t->subject);
+  else
+    snprintf(out, n, "out of memory");
+}
+
 /* Says once that memory is out. Allocates nothing. */
 static void deliver_lack(tl_diag *d, const char *file) {
-  char message[] = "out of memory";
+  char message[SHORT];
+  say_lack(d, message, sizeof message);
   if (!d->no_memory) {
     d->errors++;
     if (d->fn)
@@ -80,13 +104,17 @@ tl_status tl_diag_close(tl_diag *d, tl_status status, uint32_t errors_before) {
   if (tl_diag_lacks_memory(d) || d->no_memory)
     status = TL_NO_MEMORY;
   bool silent = d->errors == errors_before || (status == TL_NO_MEMORY && !d->no_memory);
+  if (status == TL_NO_MEMORY && silent)
+    return tl_fail_memory(d, TL_NOWHERE);
   if (status != TL_OK && silent)
     return tl_fail(d, status, TL_NOWHERE, "%s", tl_status_words(status));
   return status;
 }
 
 tl_status tl_fail_memory(tl_diag *d, tl_location where) {
-  return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+  char message[SHORT];
+  say_lack(d, message, sizeof message);
+  return tl_fail(d, TL_NO_MEMORY, where, "%s", message);
 }
 
 tl_status tl_fail_code(tl_diag *d, tl_status status, const char *code, tl_location where,

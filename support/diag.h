@@ -42,6 +42,13 @@ typedef void (*tl_diag_fn)(void *user, const tl_diagnostic *d);
  * st: of the file that is open, which need not be that of this name any more; NULL for a folder. */
 typedef void (*tl_opened_fn)(void *user, const char *path, const struct stat *st);
 
+/* What is being done, for who hears that memory is out: "in pass" and its name, "while reading" and
+ * a path. */
+typedef struct tl_activity {
+  const char *doing; /* static; NULL: not known */
+  char subject[120]; /* a copy, since lack of memory may be told later; cut where it is longer */
+} tl_activity;
+
 /* Where diagnostics go, and how many there were; who wants to know which files are read. */
 typedef struct tl_diag {
   tl_diag_fn fn; /* NULL: count only */
@@ -50,8 +57,9 @@ typedef struct tl_diag {
   void *opened_user;   /* apart from user: who catches messages for a while does not catch files */
   uint32_t errors;
   uint32_t warnings;
-  bool no_memory; /* it was said that memory is out: nothing is said after that */
-  uint64_t lacks; /* allocations that had failed in this thread when the work began */
+  bool no_memory;       /* it was said that memory is out: nothing is said after that */
+  uint64_t lacks;       /* allocations that had failed in this thread when the work began */
+  tl_activity activity; /* what is being done */
 } tl_diag;
 
 /* Returns true when an allocation has failed since the work began, in this thread or one that
@@ -83,6 +91,11 @@ void tl_warn_code(tl_diag *d, const char *code, tl_location where, const char *f
     TL_PRINTF(4, 5);
 /* Reports a note, which counts as nothing. */
 void tl_note(tl_diag *d, tl_location where, const char *fmt, ...) TL_PRINTF(3, 4);
+
+/* Says what is being done from now on. Returns the activity around it, for tl_activity_end. */
+tl_activity tl_activity_begin(tl_diag *d, const char *doing, const char *subject);
+/* Goes back to the activity around and returns status; one that failed stays. */
+tl_status tl_activity_end(tl_diag *d, tl_activity around, tl_status status);
 
 /* Ends a piece of work: says that it failed, unless an error was reported since there were
  * `errors_before`, or says that memory was lacking, in any case. Lack of memory is often known

@@ -12,7 +12,10 @@ extern const tl_eval_row tl_eval_rows[TL_N_OPS];
 
 tl_status tl_eval_graph(tl_module *m, tl_graph_id g, const tl_eval_options *o, tl_host_heap *heap,
                         tl_host *const *inputs, tl_host **outputs) {
-  return tl_eval_run_graph(&(tl_eval_job){tl_eval_rows, m, o, heap}, g, inputs, outputs);
+  tl_activity around = tl_activity_begin(m->diag, "while running", m->path);
+  return tl_activity_end(
+      m->diag, around,
+      tl_eval_run_graph(&(tl_eval_job){tl_eval_rows, m, o, heap}, g, inputs, outputs));
 }
 
 tl_status tl_eval_one(tl_module *m, tl_node_id n, const tl_eval_options *o, tl_host_heap *heap,

@@ -232,9 +232,10 @@ static tl_status complete(const tl_session *s, const char *path, tl_sv bytes, tl
 }
 
 tl_status tl_session_load(const tl_session *s, const char *path, tl_module **out) {
+  tl_activity around = tl_activity_begin(s->diag, "while reading", path);
   *out = NULL;
   TL_TRY(is_stream(path) ? load_stream(s, out) : load_file(s, path, out));
-  return complete(s, path, (tl_sv){0}, out);
+  return tl_activity_end(s->diag, around, complete(s, path, (tl_sv){0}, out));
 }
 
 tl_status tl_session_load_bytes(const tl_session *s, const char *name, tl_sv bytes,
@@ -242,6 +243,7 @@ tl_status tl_session_load_bytes(const tl_session *s, const char *name, tl_sv byt
   tl_onnx_load_options o = onnx_options(s);
   o.beside = beside;
   tl_sv path = tl_sv_from(name);
+  tl_activity around = tl_activity_begin(s->diag, "while reading", name);
   *out = NULL;
   if (tl_sv_ends_with(path, ".tir")) {
     TL_TRY(parse(s, name, bytes, out));
@@ -251,5 +253,5 @@ tl_status tl_session_load_bytes(const tl_session *s, const char *name, tl_sv byt
     TL_TRY(tl_foreign_check(s->diag, name, bytes.p, bytes.n));
     TL_TRY(tl_onnx_load_bytes(s->diag, name, bytes.p, bytes.n, &o, out));
   }
-  return complete(s, name, bytes, out);
+  return tl_activity_end(s->diag, around, complete(s, name, bytes, out));
 }

@@ -50,7 +50,7 @@ static tl_status save_tir(const tl_session *s, const tl_module *m, const char *p
   return status;
 }
 
-tl_status tl_session_save(const tl_session *s, tl_module *m, const tl_destination *to) {
+static tl_status save(const tl_session *s, tl_module *m, const tl_destination *to) {
   const tl_options *options = s->options ? s->options : &s->settings->options;
   TL_TRY(tl_growth_check(s, m, to));
   switch (to->format) {
@@ -72,6 +72,11 @@ tl_status tl_session_save(const tl_session *s, tl_module *m, const tl_destinatio
   case TL_FORMAT_PBTXT: return tl_pbtxt_save(m, to->path, s->cancel, s->changes);
   }
   return TL_INTERNAL;
+}
+
+tl_status tl_session_save(const tl_session *s, tl_module *m, const tl_destination *to) {
+  tl_activity around = tl_activity_begin(s->diag, "while writing", to->path);
+  return tl_activity_end(s->diag, around, save(s, m, to));
 }
 
 const char *tl_session_fusion_report(const tl_session *s) {

@@ -77,10 +77,10 @@ $ tailor convert fill.tir -o a.air -q --max-time=-1
 ? 1
 # Memory, of commands that evaluate nothing.
 $ for c in opt info explain 'diff big.tir' 'view -o v.html' 'extract --to=y -o p.tir' 'convert -o a.air'; do test -e big.tir || /usr/bin/python3 -c 'print("graph @g(%x: f32[1,400000]) -> (%y) {\n  const %w: f32[400000] = [" + ", ".join(["0.5", "1.25"] * 200000) + "]\n  %y = Add(%x, %w)\n}")' >big.tir; tailor ${c%% *} big.tir $(echo "$c" | sed 's/^[^ ]*//') --memory-limit=3M 2>&1 >/dev/null | head -1; done
-> big.tir: error: out of memory
-> big.tir: error: out of memory
-> big.tir: error: out of memory
-> big.tir: error: out of memory
-> big.tir: error: out of memory
-> big.tir: error: out of memory
-> big.tir: error: out of memory
+> big.tir: error: out of memory while reading 'big.tir'
+> big.tir: error: out of memory while reading 'big.tir'
+> big.tir: error: out of memory while reading 'big.tir'
+> big.tir: error: out of memory while reading 'big.tir'
+> big.tir: error: out of memory while reading 'big.tir'
+> big.tir: error: out of memory while reading 'big.tir'
+> big.tir: error: out of memory while reading 'big.tir'

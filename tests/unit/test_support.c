@@ -312,22 +312,45 @@ static void tables_keep_what_they_have(void) {
   tl_pages_free(table, n, sizeof *table);
 }
 
-static const unit_test tests[] = {{"arena rewinds to mark", arena_rewinds_to_mark},
-                                  {"arena keeps a spare block", arena_keeps_a_spare_block},
-                                  {"symbols are equal by bytes", symbols_are_equal_by_bytes},
-                                  {"products are whole", products_are_whole},
-                                  {"seeds have their hashes", seeds_have_their_hashes},
-                                  {"seeds are found", seeds_are_found},
-                                  {"slab runs are contiguous", slab_runs_are_contiguous},
-                                  {"tables keep what they have", tables_keep_what_they_have},
-                                  {"map finds what was set", map_finds_what_was_set},
-                                  {"numbers parse whole or not", numbers_parse_whole_or_not},
-                                  {"floats print shortest", floats_print_shortest},
-                                  {"quoting keeps terminals safe", quoting_keeps_terminals_safe},
-                                  {"quoting is that of each byte", quoting_is_that_of_each_byte},
-                                  {"distance counts edits", distance_counts_edits},
-                                  {"sha256 known answers", sha256_known_answers},
-                                  {"aborted output leaves nothing", aborted_output_leaves_nothing},
-                                  {"committed output is whole", committed_output_is_whole},
-                                  {NULL, NULL}};
+static void keep_message(void *user, const tl_diagnostic *d) {
+  snprintf(user, 64, "%s", d->message);
+}
+
+/* An activity that fails is named even when its end is told; one that ends well makes place for the
+ * one around it. */
+static void lack_of_memory_names_the_activity(void) {
+  char said[64] = "";
+  tl_diag d = {.fn = keep_message, .user = said};
+  uint32_t before = tl_diag_begin(&d);
+  tl_activity nothing = tl_activity_begin(&d, "while reading", "m.onnx");
+  tl_activity reading = tl_activity_begin(&d, "in pass", "select");
+  CU_ASSERT_EQUAL(tl_activity_end(&d, reading, TL_OK), TL_OK);
+  CU_ASSERT_EQUAL(tl_activity_end(&d, nothing, TL_NO_MEMORY), TL_NO_MEMORY);
+  CU_ASSERT_EQUAL(tl_diag_close(&d, TL_NO_MEMORY, before), TL_NO_MEMORY);
+  CU_ASSERT_STRING_EQUAL(said, "out of memory while reading 'm.onnx'");
+  tl_diag_begin(&d);
+  CU_ASSERT_EQUAL(tl_fail_memory(&d, TL_NOWHERE), TL_NO_MEMORY);
+  CU_ASSERT_STRING_EQUAL(said, "out of memory");
+}
+
+static const unit_test tests[] = {
+    {"lack of memory names the activity", lack_of_memory_names_the_activity},
+    {"arena rewinds to mark", arena_rewinds_to_mark},
+    {"arena keeps a spare block", arena_keeps_a_spare_block},
+    {"symbols are equal by bytes", symbols_are_equal_by_bytes},
+    {"products are whole", products_are_whole},
+    {"seeds have their hashes", seeds_have_their_hashes},
+    {"seeds are found", seeds_are_found},
+    {"slab runs are contiguous", slab_runs_are_contiguous},
+    {"tables keep what they have", tables_keep_what_they_have},
+    {"map finds what was set", map_finds_what_was_set},
+    {"numbers parse whole or not", numbers_parse_whole_or_not},
+    {"floats print shortest", floats_print_shortest},
+    {"quoting keeps terminals safe", quoting_keeps_terminals_safe},
+    {"quoting is that of each byte", quoting_is_that_of_each_byte},
+    {"distance counts edits", distance_counts_edits},
+    {"sha256 known answers", sha256_known_answers},
+    {"aborted output leaves nothing", aborted_output_leaves_nothing},
+    {"committed output is whole", committed_output_is_whole},
+    {NULL, NULL}};
 const unit_suite unit_suite_support = {"support", tests};

@@ -204,11 +204,13 @@ static bool was_said(tl_messages *m, tl_severity severity, tl_sv text) {
 
 /* Prints lack of memory once, without allocating. Behind the work it is no error. */
 static void say_no_memory(tl_messages *m, const tl_diagnostic *d) {
-  bool told = d->where.file && strcmp(d->message, "out of memory") == 0;
+  static const char words[] = "out of memory";
+  bool told = strncmp(d->message, words, sizeof words - 1) == 0;
   const char *severity = severities[m->is_done ? TL_WARNING : TL_ERROR];
   const char *more = m->is_done ? IS_DONE : "";
   if (!m->memory_said && m->form == TL_MESSAGES_TEXT)
-    fprintf(stderr, "%s: %s: out of memory%s\n", told ? d->where.file : "tailor", severity, more);
+    fprintf(stderr, "%s: %s: %s%s\n", told && d->where.file ? d->where.file : "tailor", severity,
+            told && !m->is_done ? d->message : words, more);
   else if (!m->memory_said && m->form == TL_MESSAGES_JSON)
     fprintf(
         stderr,
