@@ -253,7 +253,7 @@ static tl_status drop_collective(inserting *insertion, tl_node_id n) {
       return tl_fail_code(insertion->m->diag, TL_UNSUPPORTED, "E-AR-REPLACE",
                           tl_node_where(insertion->m, n),
                           "one of its results is of another type than its operand, so it cannot be "
-                          "replaced");
+                          "replaced\vleave out --replace-allreduce");
     tl_value_move_roles(insertion->m, node->results + i, tl_operand(insertion->m, n, i));
     tl_value_replace_uses(insertion->m, node->results + i, tl_operand(insertion->m, n, i));
   }
