@@ -184,9 +184,10 @@ static void check_states(tl_verifier *v) {
     tl_value_id end = tl_module_value_end(m);
     bool sound = s->input && s->input < end && s->output && s->output < end && s->initial < end &&
                  tl_value_get(m, s->input)->kind == TL_VALUE_INPUT &&
-                 tl_value_get(m, s->output)->kind != TL_VALUE_NONE;
+                 tl_value_get(m, s->output)->kind != TL_VALUE_NONE &&
+                 tl_value_graph(m, s->input) == tl_value_graph(m, s->output);
     if (!sound)
-      tl_verify_report(v, TL_NO_NODE, "state %u is not an input with an output", i);
+      tl_verify_report(v, TL_NO_NODE, "state %u is not an input and a value of the same graph", i);
   }
 }
 
@@ -200,9 +201,10 @@ static void check_gradients(tl_verifier *v) {
     const tl_gradient *g = &m->gradients.at[i];
     bool sound = g->param && is_value(m, g->param) && g->grad && is_value(m, g->grad) &&
                  (!g->indices || is_value(m, g->indices)) &&
-                 tl_value_get(m, g->param)->kind == TL_VALUE_INPUT;
+                 tl_value_get(m, g->param)->kind == TL_VALUE_INPUT &&
+                 tl_value_graph(m, g->param) == tl_value_graph(m, g->grad);
     if (!sound)
-      tl_verify_report(v, TL_NO_NODE, "gradient %u is not that of an input", i);
+      tl_verify_report(v, TL_NO_NODE, "gradient %u is not that of an input of the same graph", i);
   }
   if ((m->loss && !is_value(m, m->loss)) || (m->seed && !is_value(m, m->seed)))
     tl_verify_report(v, TL_NO_NODE, "the loss or the seed of backward is not a value");

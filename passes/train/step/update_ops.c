@@ -69,12 +69,17 @@ static bool is_at(const tl_module *m, tl_node_id n, uint32_t i) {
   return t && tl_tensor_int_at(m, t, 0, &at) && at == (int64_t)i;
 }
 
-/* Returns the value that takes element i out of a sequence, TL_NO_VALUE if none does. */
+/* Returns the value that takes element i out of a sequence, TL_NO_VALUE if none does. In a body of
+ * If the element is what one branch gives, and no value of the step. */
 static tl_value_id taken(const tl_module *m, tl_value_id sequence, uint32_t i) {
-  if (sequence)
-    TL_FOR_USES(m, sequence, u)
-      if (is_at(m, tl_use_get(m, u)->user, i))
-        return tl_result(m, tl_use_get(m, u)->user, 0);
+  if (!sequence)
+    return TL_NO_VALUE;
+  tl_graph_id graph = tl_value_graph(m, sequence);
+  TL_FOR_USES(m, sequence, u) {
+    tl_node_id user = tl_use_get(m, u)->user;
+    if (tl_node_get(m, user)->graph == graph && is_at(m, user, i))
+      return tl_result(m, user, 0);
+  }
   return TL_NO_VALUE;
 }
 
