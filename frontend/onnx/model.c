@@ -164,7 +164,7 @@ static tl_status read_model(tl_onnx *reader, const model_wire *w) {
   if (reader->training.algorithms.n > 1)
     TL_TRY(tl_onnx_training_order(&reader->training));
   TL_TRY(tl_onnx_control(&reader->names));
-  if (root.opset && tl_module_opset(reader->r.m, 0) < TL_ONNX_CANONICAL_OPSET)
+  if (tl_module_opset(reader->r.m, 0) < TL_ONNX_CANONICAL_OPSET)
     TL_TRY(tl_module_set_opset(reader->r.m, 0, TL_ONNX_CANONICAL_OPSET));
   return tl_onnx_carry_notes(&reader->r, reader->r.model, &notes, &reader->r.m->extra);
 }

@@ -175,7 +175,6 @@ static tl_status rename_hider(void *user, tl_node_id n, uint32_t i, tl_value_id 
   return rename_fresh(user, hider);
 }
 
-/* Must run after sorting, which can move a body behind a value of the same name. */
 tl_status tl_onnx_unhide(tl_onnx_names *names) {
   tl_name_visitor visitor = {.shadows = rename_result, .hidden = rename_hider, .user = names};
   return names->r->m->graphs.n > 1 ? tl_names_walk(names->r->m, &visitor) : TL_OK;

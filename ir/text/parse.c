@@ -291,7 +291,7 @@ static tl_status parse_module(tl_parser *p) {
   p->m->ir_version = TL_TEXT_IR_VERSION;
   if (tl_parse_accept(p, "module"))
     TL_TRY(parse_header(p));
-  if (p->m->opsets.n == 0 && tl_module_set_opset(p->m, 0, TL_TEXT_OPSET) != TL_OK)
+  if (!tl_module_opset(p->m, 0) && tl_module_set_opset(p->m, 0, TL_TEXT_OPSET) != TL_OK)
     return tl_parse_memory(p);
   do {
     tl_graph_id g;
@@ -299,7 +299,8 @@ static tl_status parse_module(tl_parser *p) {
       return tl_parse_expected(p, "'graph'");
     TL_TRY(tl_parse_graph(p, TL_GRAPH_ROOT, TL_NO_NODE, &g));
   } while (p->at.kind != TL_TOKEN_END);
-  return p->reuses ? tl_module_verify(p->m, TL_VERIFY_STRUCTURAL) : TL_OK;
+  bool has_bodies = p->m->graphs.n > 1; /* whose names may be those of values around them */
+  return has_bodies ? tl_module_verify(p->m, TL_VERIFY_STRUCTURAL) : TL_OK;
 }
 
 static void release(tl_parser *p) {

@@ -146,7 +146,6 @@ tl_status tl_parse_bind(tl_parser *p, tl_token t, uint32_t id) {
   if (!tl_undo_vec_push(&p->undo, (tl_undo){key, outer}))
     return tl_parse_memory(p);
   p->bound.at[key] = id;
-  p->reuses = p->reuses || outer;
   return TL_OK;
 }
 

@@ -45,7 +45,6 @@ typedef struct tl_parser {
   tl_buf text;          /* scratch of one string */
   uint32_t depth;       /* of bodies */
   uint32_t expressions; /* depth of constants inside constants */
-  bool reuses;          /* a body has reused a name of a graph around it */
 } tl_parser;
 
 /* parse_core.c */

@@ -54,6 +54,23 @@ def sibling_names():
         [X, value('c', BOOL, []), value('c2', BOOL, [])], [value('y', F, [2])]), same=True)
 
 
+def names_of_outer_values(made):
+    """'' if no result in a body has the name of a value of the main graph."""
+    outer = {name for n in made.graph.node for name in n.output}
+    inner = {name for n in made.graph.node for a in n.attribute
+             for n_inner in a.g.node for name in n_inner.output}
+    return ' '.join(f'{name} is there twice' for name in sorted(outer & inner))
+
+
+def later_names():
+    """ONNX allows it, but the If could then not be moved behind that value."""
+    yield Case('a branch has the name of a value behind its If', model(
+        [either('c', 's', branch('t', [node('Relu', ['x'], ['r'])]),
+                branch('e', [node('Neg', ['x'], ['q'])])),
+         node('Exp', ['x'], ['r']), node('Add', ['r', 's'], ['y'])],
+        [X, value('c', BOOL, [])], [value('y', F, [2])]), same=True, check=names_of_outer_values)
+
+
 def folded_if(name='n0'):
     return [node('Exp', ['x'], ['a'], name=name),
             either('true', 'z', branch('t', [node('Neg', ['a'], ['p'], name=name)]),
@@ -128,5 +145,6 @@ def twice():
 
 def cases():
     yield from sibling_names()
+    yield from later_names()
     yield from node_names()
     yield from twice()

@@ -158,6 +158,9 @@ static void errors_have_places(void) {
   fails_with("graph(%c: bool[], %x: f32[]) -> (%y) { %y = If(%c) {then_branch=graph() -> (%x) {"
              " %x = Relu(%c) }} }",
              "%x in a body has the name of a value around it");
+  fails_with("graph(%c: bool[], %x: f32[]) -> (%y) { %z = If(%c) {then_branch=graph() -> (%w) {"
+             " %w = Relu(%x) }} %w = Exp(%x) %y = Add(%w, %z) }",
+             "%w in a body has the name of a value around it");
   fails_with("graph(%x) -> (%y) {}", "test.tir:1:15: error: %y is not defined");
   fails_with("graph() -> () { const %a: f32[2] = [1.0] }", "the type needs 2 elements, found 1");
   fails_with("graph() -> () { const %a: i8[] = 128 }", "an element of type i8, found '128'");
