@@ -4,9 +4,9 @@
  *
  * An input or constant of a body may therefore have the name of a value around it, unless something
  * inside the body, or inside another body of the same node, uses the outer one (ONNX Runtime passes
- * what one body uses to all of them, by name). A result may only have the name of a result of the node
- * that owns the body. ONNX allows it the name of any value that is made after that node; a pass
- * could then not move the node behind it. */
+ * what one body uses to all of them, by name). A result may only have the name of a result of the
+ * node that owns the body. ONNX allows it the name of any value that is made after that node; a
+ * pass could then not move the node behind it. */
 #ifndef TL_IR_NAMES_H
 #define TL_IR_NAMES_H
 
