@@ -80,7 +80,7 @@ endurance:
 # Every allocation of every command failing, and every call that writes: CI takes a sample.
 oom:
 	@sh scripts/install-deps test
-	@/usr/bin/python3 tests/run.py --only oom,oom_commands,file_faults,kills,disks --full
+	@/usr/bin/python3 tests/run.py --only oom,oom_commands,oom_python,file_faults,kills,disks --full
 
 # Mutants of the rule engine, the precision decision, loss scaling and tail optimization, and how many
 # of them the tests notice: make mutate MUTANTS=100 SEED=2. Takes an hour of processor time for 1,100.

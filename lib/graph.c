@@ -210,10 +210,12 @@ tl_text tl_model_origins(const tl_model *m, uint32_t node) {
     return no_text;
   tl_buf_init(&room);
   tl_sv list = tl_trace_origins(m->module, node, &room, &inserted);
-  if (list.n && list.p == room.p) {
-    tl_symbol kept = tl_module_intern(m->module, list);
+  bool is_made = list.n && list.p == room.p;
+  tl_symbol kept = is_made ? tl_module_intern(m->module, list) : 0;
+  if (is_made)
     list = kept == TL_NO_SYMBOL ? TL_SV("") : tl_sym(m->module, kept);
-  }
+  if (room.failed || kept == TL_NO_SYMBOL)
+    (void)tl_no_memory(m->module); /* the caller sees no code, but hears the message */
   tl_buf_release(&room);
   return text_view(list);
 }

@@ -41,7 +41,8 @@ GROUPS = {
     'deep': ['random_graphs', 'random_scopes', 'hunt', 'hunt_npu', 'hunt_train', 'grammar',
              'precision',
              'ranges', 'extremes', 'kernels', 'train_random', 'tail_random', 'oom',
-             'oom_commands', 'file_faults', 'kills', 'disks', 'determinism', 'emulation', 'fuzz'],
+             'oom_commands', 'oom_python', 'file_faults', 'kills', 'disks', 'determinism',
+             'emulation', 'fuzz'],
 }
 KINDS = [kind for kinds in GROUPS.values() for kind in kinds]
 # `make check`: what a change breaks most often, on one build, in less than a minute.

@@ -329,6 +329,14 @@ class Tests:
         """every command with an allocation that fails: 12 of each (--full: all)"""
         return self.faults('memory.py', *([] if self.args.full else ['--sample', '12']))
 
+    def oom_python(self):
+        """the Python package with an allocation that fails: 12 of each session (--full: all)"""
+        folder = self.folder('gcc')
+        return counted([PYTHON, 'tests/oom/python.py', '--library',
+                        os.path.join(folder, 'lib', 'libtailor.so'), '--allocator',
+                        os.path.join(folder, 'tests', 'liballocator.so'),
+                        *([] if self.args.full else ['--sample', '12'])])
+
     def file_faults(self):
         """commands that write files, with a failing call or a signal: 6 of each (--full: all)"""
         return self.faults('files.py', *([] if self.args.full else ['--sample', '6']))

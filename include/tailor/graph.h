@@ -104,7 +104,7 @@ TL_API uint32_t tl_model_result(const tl_model *m, uint32_t node, uint32_t i);
 /* The node of a name, 0 if there is none. O(nodes). */
 TL_API uint32_t tl_model_find_node(const tl_model *m, const char *name);
 /* Names of the nodes of the original model that a node was made of, as ["a", "b"]; empty if it is
- * one of them itself. */
+ * one of them itself, or without memory, which the context's function for messages is told. */
 TL_API tl_text tl_model_origins(const tl_model *m, uint32_t node);
 
 /* Types of attributes, as ONNX has them. */

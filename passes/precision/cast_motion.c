@@ -9,7 +9,8 @@
  * Tests:     tests/golden/cast-motion/
  *
  * C1 Cast(a->a) is its operand.
- * C2 Cast(a->m), Cast(m->c) becomes Cast(a->c) if m holds every a, and nothing if a is c.
+ * C2 Cast(a->m), Cast(m->c) becomes Cast(a->c) if m holds every a, and nothing if a is c. c is no
+ *    string.
  * C3 Any other pair rounds or drops something and stays.
  * C4 A cast of moved data becomes moved data of a cast if C2 then removes the casts.
  * C5 Only C1 and C2 apply to casts of the model.
@@ -99,7 +100,8 @@ static bool needs_two(const tl_motion *motion, tl_dtype a, tl_dtype b, tl_node_i
 static bool may_skip(tl_motion *motion, tl_node_id p, tl_node_id c) {
   tl_dtype a = dtype_of(motion->m, tl_operand(motion->m, p, 0));
   tl_dtype b = dtype_of(motion->m, tl_result(motion->m, p, 0));
-  if (needs_two(motion, a, b, c))
+  bool spelled = dtype_of(motion->m, tl_result(motion->m, c, 0)) == TL_DTYPE_STRING;
+  if (spelled || needs_two(motion, a, b, c)) /* digits of text tell the dtype of a number */
     return false;
   if (exact(a, b))
     return true;

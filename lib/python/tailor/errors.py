@@ -59,6 +59,12 @@ class InternalError(TailorError):
     """Out of memory, or a defect of the library (exit code 70)."""
 
 
+def out_of_memory():
+    """The exception for a context that the library could not make: there is none to say why."""
+    return InternalError([Message(severity='error', text='tailor: error: out of memory',
+                                  what='out of memory')])
+
+
 class Cancelled(TailorError):
     """The function of progress= asked to stop."""
     code = 130

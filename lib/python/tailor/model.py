@@ -42,7 +42,7 @@ class Context:
         self.owned = Handle(self.lock, lib.tl_context_destroy)
         self.owned.value = self.handle = c_void_p(lib.tl_context_create())
         if not self.handle:
-            raise errors.InternalError([])
+            raise errors.out_of_memory()
         own = weakref.ref(self)  # no cycle: a context goes with its last model
         self._sink = native.MESSAGE(lambda _, message: own()._hear(message))
         self._progress = native.PROGRESS(lambda _, event: own()._step(event))
@@ -75,6 +75,10 @@ class Context:
         except BaseException as e:  # nothing may pass through the library
             self.raised = e
             return 1
+
+    def check_heard(self):
+        """Raises what a function without a code has said: it lacked memory."""
+        self.check(errors.InternalError.code if self.messages else 0)
 
     def check(self, code):
         """Raises what a code means, with the messages of the call; passes others on."""
@@ -255,6 +259,7 @@ class Model:
                     dict(self._attribute(number, i) for i in range(view.n_attributes)),
                     str(lib.tl_model_origins(self._handle, number))))
                 number = view.next
+            self._context.check_heard()
             return made
 
     def __len__(self):
