@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What the Python package does when an allocation of the library fails, alone or with all that
-follow: it raises InternalError, which says "out of memory" and nothing else, leaves no file, and all
-memory is given back with the objects; or it does without, and then the result is as ever.
+follow: it raises InternalError, which says "out of memory" and nothing else, and all memory is
+given back with the objects; or it does without, and then the result is as ever.
 
   python.py --library libtailor.so --allocator liballocator.so [--sample N] [--only TEXT]
 
