@@ -152,8 +152,14 @@ size_t tl_edit_distance(tl_sv a, tl_sv b, size_t limit) {
 
 void tl_buf_init(tl_buf *b) { memset(b, 0, sizeof *b); }
 
+tl_buf tl_buf_in(char *room, size_t n) {
+  room[0] = '\0';
+  return (tl_buf){.p = room, .cap = n, .fixed = true};
+}
+
 void tl_buf_release(tl_buf *b) {
-  free(b->p);
+  if (!b->fixed)
+    free(b->p);
   tl_buf_init(b);
 }
 
@@ -170,7 +176,7 @@ static bool reserve(tl_buf *b, size_t more) {
   if (more < b->cap - b->n)
     return true;
   size_t want = b->cap ? b->cap * 2 : 256;
-  if (more > SIZE_MAX / 4 || b->n > SIZE_MAX / 4) {
+  if (b->fixed || more > SIZE_MAX / 4 || b->n > SIZE_MAX / 4) {
     b->failed = true;
     return false;
   }

@@ -66,10 +66,13 @@ typedef struct tl_buf {
   size_t n;
   size_t cap;
   bool failed; /* memory ran out; contents are incomplete */
+  bool fixed;  /* p is the caller's: text beyond cap - 1 bytes fails, and takes no memory */
 } tl_buf;
 
 /* Makes an empty buffer. Allocates nothing. */
 void tl_buf_init(tl_buf *b);
+/* Makes an empty buffer in n > 0 bytes of the caller. */
+tl_buf tl_buf_in(char *room, size_t n);
 /* Frees the text; the buffer is empty and may be used again. */
 void tl_buf_release(tl_buf *b);
 /* Empties the buffer and keeps its memory; `failed` is reset. */

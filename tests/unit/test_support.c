@@ -318,6 +318,23 @@ static void keep_message(void *user, const tl_diagnostic *d) {
 
 /* An activity that fails is named even when its end is told; one that ends well makes place for the
  * one around it. */
+static void own_room_is_not_left(void) {
+  char room[8];
+  tl_buf b = tl_buf_in(room, sizeof room);
+  CU_ASSERT_STRING_EQUAL(room, "");
+  tl_buf_add_z(&b, "seven b");
+  CU_ASSERT_FALSE(b.failed);
+  tl_buf_add_char(&b, '!');
+  CU_ASSERT_TRUE(b.failed);
+  CU_ASSERT_STRING_EQUAL(room, "seven b");
+  tl_buf_clear(&b);
+  tl_buf_printf(&b, "%d bytes and more", 17);
+  CU_ASSERT_TRUE(b.failed);
+  CU_ASSERT_PTR_EQUAL(b.p, room);
+  tl_buf_release(&b);
+  CU_ASSERT_PTR_NULL(b.p);
+}
+
 static void lack_of_memory_names_the_activity(void) {
   char said[64] = "";
   tl_diag d = {.fn = keep_message, .user = said};
@@ -339,6 +356,7 @@ static const unit_test tests[] = {
     {"arena keeps a spare block", arena_keeps_a_spare_block},
     {"symbols are equal by bytes", symbols_are_equal_by_bytes},
     {"products are whole", products_are_whole},
+    {"own room is not left", own_room_is_not_left},
     {"seeds have their hashes", seeds_have_their_hashes},
     {"seeds are found", seeds_are_found},
     {"slab runs are contiguous", slab_runs_are_contiguous},

@@ -136,21 +136,50 @@ static void put_sarif(tl_buf *out, const tl_diagnostic *d) {
   tl_put_end(&w);
 }
 
-/* What there is to say without memory, in which nothing else can be made. */
-#define NO_MEMORY_RESULT(level, more)                                                              \
-  "{\"ruleId\": \"TL_NO_MEMORY\", \"level\": \"" level                                             \
-  "\", \"message\": {\"text\": \"out of memory" more "\"}}"
-#define IS_DONE "; all files are written"
+static const char words[] = "out of memory";
 
-static tl_sv results_of(const tl_messages *m) {
-  if (!m->memory_said && !m->results.failed)
-    return tl_buf_view(&m->results);
-  return m->is_done ? TL_SV(NO_MEMORY_RESULT("warning", IS_DONE))
-                    : TL_SV(NO_MEMORY_RESULT("error", ""));
+/* Writes m->lack, for a log or as JSON. Returns false if there is no room for it. */
+static bool put_lack(tl_messages *m, const tl_diagnostic *lack) {
+  tl_buf out = tl_buf_in(m->lack, sizeof m->lack);
+  if (m->form == TL_MESSAGES_SARIF)
+    put_sarif(&out, lack);
+  else
+    put_json(&out, lack);
+  return !out.failed;
+}
+
+/* Says that memory is out, and what was being done where it is known, once. Takes no memory. Behind
+ * the work it is no error. d: the message at hand, or NULL. */
+static void say_lack(tl_messages *m, const tl_diagnostic *d) {
+  bool told = d && strncmp(d->message, words, sizeof words - 1) == 0;
+  tl_diagnostic lack = {.severity = m->is_done ? TL_WARNING : TL_ERROR,
+                        .message = m->is_done ? "out of memory; all files are written"
+                                   : told     ? d->message
+                                              : words,
+                        .status = TL_NO_MEMORY};
+  if (m->memory_said)
+    return;
+  m->memory_said = true;
+  if (m->form != TL_MESSAGES_TEXT && !put_lack(m, &lack)) {
+    lack.message = words;
+    (void)put_lack(m, &lack);
+  }
+  if (m->form == TL_MESSAGES_JSON)
+    fputs(m->lack, stderr);
+  else if (m->form == TL_MESSAGES_TEXT)
+    fprintf(stderr, "%s: %s: %s\n", told && d->where.file ? d->where.file : "tailor",
+            severities[lack.severity], lack.message);
+}
+
+/* The list of results; where memory ran out, it is not whole, and the only result says so. */
+static tl_sv results_of(tl_messages *m) {
+  if (m->results.failed)
+    say_lack(m, NULL);
+  return m->memory_said ? tl_sv_from(m->lack) : tl_buf_view(&m->results);
 }
 
 /* Gives the elements of the list to the process that makes the log. */
-static void hand_over(const tl_messages *m) {
+static void hand_over(tl_messages *m) {
   tl_sv text = results_of(m);
   while (text.n) {
     ssize_t n = write(m->log, text.p, text.n);
@@ -202,23 +231,6 @@ static bool was_said(tl_messages *m, tl_severity severity, tl_sv text) {
   return false;
 }
 
-/* Prints lack of memory once, without allocating. Behind the work it is no error. */
-static void say_no_memory(tl_messages *m, const tl_diagnostic *d) {
-  static const char words[] = "out of memory";
-  bool told = strncmp(d->message, words, sizeof words - 1) == 0;
-  const char *severity = severities[m->is_done ? TL_WARNING : TL_ERROR];
-  const char *more = m->is_done ? IS_DONE : "";
-  if (!m->memory_said && m->form == TL_MESSAGES_TEXT)
-    fprintf(stderr, "%s: %s: %s%s\n", told && d->where.file ? d->where.file : "tailor", severity,
-            told && !m->is_done ? d->message : words, more);
-  else if (!m->memory_said && m->form == TL_MESSAGES_JSON)
-    fprintf(
-        stderr,
-        "{\"severity\": \"%s\", \"code\": \"TL_NO_MEMORY\", \"message\": \"out of memory%s\"}\n",
-        severity, more);
-  m->memory_said = true;
-}
-
 void tl_messages_add(tl_messages *m, const tl_diagnostic *d) {
   tl_buf plain;
   tl_buf shown;
@@ -231,7 +243,7 @@ void tl_messages_add(tl_messages *m, const tl_diagnostic *d) {
     add_coloured(&shown, tl_buf_view(&plain), d->severity);
   const tl_buf *text = shown.n ? &shown : &plain;
   if (tl_memory_failed()) { /* what is said without memory may not be so */
-    say_no_memory(m, d);
+    say_lack(m, d);
   } else if (!was_said(m, d->severity, tl_buf_view(&plain))) {
     if (m->form != TL_MESSAGES_SARIF) {
       fwrite(text->p, 1, text->n, stderr);

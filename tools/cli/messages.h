@@ -22,7 +22,8 @@ typedef struct tl_messages {
   bool is_done;          /* all files have their names: lack of memory is no error any more */
   tl_map said;           /* warnings that were printed, by hash */
   tl_buf results;        /* of a log: elements of its list, with commas between */
-  int log;               /* descriptor that gets the elements instead of a log; 0: none */
+  char lack[1024]; /* JSON or result of a log that says that memory ran out; see memory_said */
+  int log;         /* descriptor that gets the elements instead of a log; 0: none */
 } tl_messages;
 
 /* Makes messages as text, from warnings on. */
