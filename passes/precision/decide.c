@@ -14,7 +14,6 @@ static bool is_low(tl_dtype d) { return d == TL_DTYPE_F16 || d == TL_DTYPE_BF16;
 static void set_chosen(tl_precision_slot *s, uint8_t dtype, tl_precision_rule rule) {
   s->chosen = dtype;
   s->rule = (uint8_t)rule;
-  s->match = TL_MATCH_EXACT;
 }
 
 /* Sets the inputs of a body before its nodes are judged: captured values of an If have their

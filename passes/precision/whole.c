@@ -25,7 +25,6 @@ static void lower(tl_precision_slot *s) {
     return;
   s->chosen = TL_DTYPE_F16;
   s->rule = TL_BY_MODE;
-  s->match = TL_MATCH_EXACT;
 }
 
 bool tl_precision_lower_whole(tl_precision_walk *w, tl_node_id n) {
