@@ -12,6 +12,7 @@ import glob
 import os
 import shutil
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 import groups  # noqa: E402
@@ -570,7 +571,10 @@ def main():
         kinds = groups.chosen(args.only.split(',')) if args.only else kinds
     except ValueError as unknown:
         p.error(f'neither a group nor a kind: {unknown}')
-    total = groups.run_all(Tests(args), kinds)
+    with tempfile.TemporaryDirectory(prefix='tailor-tests-') as temporary:
+        os.environ['TMPDIR'] = temporary  # ONNX Runtime leaves a log of each of its processes
+        os.chmod(temporary, 0o755)  # for tests that are another user
+        total = groups.run_all(Tests(args), kinds)
     print('{} passed, {} failed, {} skipped'.format(*total))
     return total[1] != 0
 
