@@ -88,6 +88,21 @@ tl_status tl_infer_axis(tl_infer *ctx, int64_t axis, int rank, uint32_t *out) {
 
 /* ---- statements about results --------------------------------------------------------------- */
 
+/* Takes back what the model declared of a value, but for its dtype: it is wrong, and must not count
+ * where a later visit of a body knows less. */
+static tl_status forget_shape(tl_infer *ctx, tl_value_id v, tl_type_id declared) {
+  if (v >= ctx->n_partials || ctx->declared[v] != declared + 1)
+    return TL_OK;
+  tl_type t = *tl_type_get(ctx->m, declared);
+  t.rank = TL_RANK_UNKNOWN;
+  t.dims = NULL;
+  tl_type_id type = tl_type_intern(ctx->m, &t);
+  if (type == TL_NO_TYPE)
+    return TL_NO_MEMORY;
+  ctx->declared[v] = type + 1;
+  return TL_OK;
+}
+
 /* Warns that a value's declared shape is not what its operands give. */
 static void warn_shape(tl_infer *ctx, tl_value_id v, tl_type_id declared, const tl_type *stated) {
   tl_type_id type = tl_type_intern(ctx->m, stated);
@@ -146,6 +161,7 @@ static bool same_tensor(const tl_type *t, tl_dtype dtype, int rank, const tl_dim
 static tl_status merge_tensor(tl_infer *ctx, tl_value_id v, tl_type_id declared, tl_type stated,
                               tl_type_id *out) {
   tl_dim dims[TL_MAX_RANK];
+  bool agree = true;
   const tl_type *t = tl_type_get(ctx->m, declared);
   if (stated.dtype == TL_DTYPE_NONE)
     stated.dtype = t->dtype;
@@ -158,15 +174,17 @@ static tl_status merge_tensor(tl_infer *ctx, tl_value_id v, tl_type_id declared,
     stated.rank = t->rank;
     stated.dims = t->dims;
   } else if (t->rank == stated.rank && t->rank > 0) {
-    bool agree = merge_dims(ctx, v, t, stated.dims, dims);
+    agree = merge_dims(ctx, v, t, stated.dims, dims);
     stated.dims = dims;
-    if (!agree)
-      warn_shape(ctx, v, declared, &stated);
   } else if (t->rank >= 0 && t->rank != stated.rank) {
-    warn_shape(ctx, v, declared, &stated);
+    agree = false;
   }
+  if (!agree)
+    warn_shape(ctx, v, declared, &stated);
   *out = tl_type_intern(ctx->m, &stated);
-  return *out == TL_NO_TYPE ? TL_NO_MEMORY : TL_OK;
+  if (*out == TL_NO_TYPE)
+    return TL_NO_MEMORY;
+  return agree ? TL_OK : forget_shape(ctx, v, declared);
 }
 
 /* Merges a stated type of any kind into the declared one; elements of sequences and optionals

@@ -195,7 +195,34 @@ static void check_candidate_of(tl_verifier *v, tl_node_id n) {
 
 static void check_candidates(tl_verifier *v) { tl_verify_each_node(v, check_candidate_of); }
 
+/* ---- data ------------------------------------------------------------------------------------ */
+
+static void check_data_of(tl_verifier *v, const char *what, const tl_u32_vec *list) {
+  for (uint32_t i = 0; i < list->n; i++) {
+    const tl_value *value = tl_value_get(v->m, list->at[i]);
+    if (list->at[i] && value->tensor &&
+        tl_types_clash(v->m, value->type, tl_tensor_get(v->m, value->tensor)->type))
+      tl_verify_report(v, TL_NO_NODE, "%s '%.*s' has another type than its data", what,
+                       TL_SV_ARG(tl_value_name(v->m, list->at[i])));
+  }
+}
+
+static void check_data(tl_verifier *v) {
+  for (uint32_t i = 0; i < v->m->graphs.n; i++) {
+    const tl_graph *g = v->m->graphs.at[i];
+    if (g->erased)
+      continue;
+    check_data_of(v, "input", &g->inputs);
+    check_data_of(v, "constant", &g->constants);
+  }
+}
+
 const tl_check tl_type_checks[] = {
-    {"counts", check_counts}, {"captures", check_captures},    {"attributes", check_attrs},
-    {"types", check_types},   {"candidate", check_candidates}, {NULL, NULL},
+    {"data", check_data},
+    {"counts", check_counts},
+    {"captures", check_captures},
+    {"attributes", check_attrs},
+    {"types", check_types},
+    {"candidate", check_candidates},
+    {NULL, NULL},
 };

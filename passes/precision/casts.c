@@ -24,9 +24,8 @@ static bool failed_to(const applying *a) {
   return false;
 }
 
-/* Notes that a constant is cast. */
-static bool note_loss(applying *a, tl_value_id v, tl_dtype to) {
-  const tl_tensor *t = tl_value_constant(a->m, v);
+/* Notes that tensor t of v is cast; NULL: v is computed. */
+static bool note_loss(applying *a, const tl_tensor *t, tl_value_id v, tl_dtype to) {
   tl_cast_loss loss = {.tensor = t, .value = v, .to = to};
   return !t || tl_cast_loss_vec_push(&a->losses, loss) || failed_to(a);
 }
@@ -76,7 +75,7 @@ static bool apply_operand(applying *a, tl_node_id n, uint32_t i) {
   tl_value_id cast = tl_cast_set_get(&a->casts, v, (tl_dtype)want, n);
   if (!cast)
     return failed_to(a);
-  if (a->casts.n != made && !note_loss(a, v, (tl_dtype)want))
+  if (a->casts.n != made && !note_loss(a, tl_value_constant(a->m, v), v, (tl_dtype)want))
     return false;
   if (a->casts.n_nodes != before)
     tl_pass_remark(a->p, a->m, n, true, "takes '%.*s' as %s", TL_SV_ARG(tl_value_name(a->m, v)),
@@ -141,6 +140,19 @@ static bool apply_graph(applying *a, const tl_graph *g) {
   return apply_node(a, g->ret);
 }
 
+/* Casts the default of an input, whose dims are known where those of the input may be open. */
+static bool apply_default(applying *a, tl_value_id v, tl_dtype to) {
+  const tl_tensor *t = tl_tensor_get(a->m, tl_value_get(a->m, v)->tensor);
+  const tl_type of = *tl_type_get(a->m, t->type);
+  tl_type_id type = tl_type_tensor(a->m, to, of.rank, of.dims);
+  tl_tensor_id cast = type == TL_NO_TYPE ? TL_NO_TENSOR
+                                         : tl_cast_tensor(a->m, t, type, a->casts.clamp);
+  if (!cast)
+    return failed_to(a);
+  tl_value_get(a->m, v)->tensor = cast;
+  return note_loss(a, t, v, to);
+}
+
 /* Sets the new types of all values, before any cast is made from them. */
 static bool apply_types(applying *a) {
   for (tl_value_id v = 1; v < a->d->n_values; v++) {
@@ -151,6 +163,9 @@ static bool apply_types(applying *a) {
     if (type == TL_NO_TYPE)
       return failed_to(a);
     tl_value_set_type(a->m, v, type);
+    if (tl_value_get(a->m, v)->kind == TL_VALUE_INPUT && tl_value_get(a->m, v)->tensor &&
+        !apply_default(a, v, (tl_dtype)s->chosen))
+      return false;
   }
   return true;
 }

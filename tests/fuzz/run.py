@@ -34,15 +34,15 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(HERE))
 import sanitized  # noqa: E402
 
-KINDS = ('air', 'air_text', 'onnx', 'op_info', 'pipeline', 'precision', 'rules', 'run_config',
-         'switch', 'tir', 'train', 'value')
+KINDS = ('air', 'air_text', 'modes', 'onnx', 'op_info', 'pipeline', 'precision', 'rules',
+         'run_config', 'switch', 'tir', 'train', 'value')
 # Targets with mutators of their own, for runs of a minute and more: what is found by chance in the
 # seconds of a test would make it fail by chance.
 LONG = tuple(kind + '-structured' for kind in (
-    'air', 'onnx', 'op_info', 'pipeline', 'rules', 'run_config', 'switch', 'tir', 'train'))
+    'air', 'modes', 'onnx', 'op_info', 'pipeline', 'rules', 'run_config', 'switch', 'tir', 'train'))
 LONG_SECONDS = 60
 # Kinds that other tests cover, and that find something new too often to be tried for seconds.
-LONG_ONLY = ('pipeline',)
+LONG_ONLY = ('modes', 'pipeline')
 # Seeds of these kinds are protobuf text: folder, file and message that encode them.
 PROTOS = {'onnx': ('frontend/onnx', 'onnx.proto', 'tl_onnx.ModelProto'),
           'air': ('backend/air', 'ge_ir.proto', 'tl_ge.ModelDef')}
@@ -74,13 +74,14 @@ def write_seeds(kind, folder):
 
 
 def write_examples(folder):
-    """The models that golden files begin with, for the pipeline: they come near to many rules."""
+    """The models that golden files begin with: they come near to many rules. Each begins with a
+    line of its own, which chooses settings where a target has some."""
     golden = os.path.join(ROOT, 'tests', 'golden')
     for group in sorted(os.listdir(golden)):
         for name in sorted(os.listdir(os.path.join(golden, group))):
             if name.endswith('.tir'):
                 with open(os.path.join(golden, group, name), encoding='utf-8') as f:
-                    text = f.read().split('\n----')[0] + '\n'
+                    text = f'# {group} {name}\n' + f.read().split('\n----')[0] + '\n'
                 with open(os.path.join(folder, f'{group}-{name}'), 'w', encoding='utf-8') as f:
                     f.write(text)
 
@@ -96,7 +97,7 @@ def write_rules(folder):
 def write_all(kind, folder):
     """Seeds, and what the tree has of that kind besides."""
     write_seeds(kind, folder)
-    if kind == 'pipeline':
+    if kind in LONG_ONLY:
         write_examples(folder)
     elif kind == 'rules':
         write_rules(folder)

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Implements what targets of whole pipelines share (forms.h). */
+#include "tests/fuzz/forms.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MEMORY = 1 << 21, SEED = 7 };
+
+static void keep(void *user, const tl_message *message) {
+  forms_trial *t = user;
+  if (message->severity == TL_SEVERITY_ERROR)
+    snprintf(t->said, sizeof t->said, "%s", message->text);
+}
+
+int forms_start(forms_trial *t, const forms_option *options, size_t n) {
+  int taken = 1;
+  t->c = tl_context_create();
+  if (!t->c)
+    return 0;
+  tl_context_set_memory_limit(t->c, MEMORY);
+  tl_context_on_message(t->c, keep, t);
+  (void)tl_context_set(t->c, "max-nodes", "2000");
+  for (size_t i = 0; i < n && taken; i++)
+    taken = forms_went_well(t, tl_context_set(t->c, options[i].name, options[i].value));
+  return taken;
+}
+
+void forms_defect(const char *what, const char *detail) {
+  fprintf(stderr, "forms: %s%s\n", what, detail);
+  abort();
+}
+
+int forms_went_well(const forms_trial *t, int status) {
+  if (status == TL_ERROR_INTERNAL && !strstr(t->said, "memory"))
+    forms_defect("internal error: ", t->said);
+  return status == TL_SUCCESS;
+}
+
+int forms_left_out(const uint8_t *data, size_t size) {
+  static const char *const ops[] = {"Random", "Bernoulli", "Multinomial", "Dropout",
+                                    "Loop",   "Attention", "While",       "Quantize"};
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+    if (size && memmem(data, size, ops[i], strlen(ops[i])))
+      return 1;
+  return 0;
+}
+
+tl_run_settings forms_exact(uint32_t threads) {
+  return (tl_run_settings){.seed = SEED, .threads = threads, .exact = 1, .random_inputs = 1};
+}
+
+int forms_run(tl_model *m, uint32_t threads, tl_tensors **out) {
+  tl_run_settings s = forms_exact(threads);
+  return tl_model_run(m, NULL, 0, &s, out) == TL_SUCCESS;
+}
+
+/* Returns true if all results are finite and of a size at which rounding says something. */
+int forms_moderate(const tl_tensors *t) {
+  for (uint32_t i = 0; i < tl_tensors_count(t); i++) {
+    tl_tensor_view v;
+    if (!tl_tensors_get(t, i, &v))
+      return 0;
+    const float *p = v.data;
+    size_t n = v.element == TL_ELEMENT_F32 ? v.bytes / sizeof *p : 0;
+    for (size_t k = 0; k < n; k++)
+      if (!(fabsf(p[k]) < 1e6F))
+        return 0;
+  }
+  return 1;
+}
+
+void forms_same_results(tl_model *a, tl_model *b, const char *what) {
+  tl_verify_settings s = {.run = forms_exact(1), .rtol = -1, .atol = -1, .cosine = -2};
+  tl_comparison *c = NULL;
+  tl_difference_info d;
+  int status = tl_model_verify(a, b, NULL, 0, &s, &c);
+  if (status == TL_SUCCESS && !tl_comparison_equal(c))
+    for (uint32_t i = 0; tl_comparison_get(c, i, &d); i++)
+      if (!d.equal) {
+        fprintf(stderr, "forms: output %s is %g, not %g %s\n", d.name, d.got, d.want, d.reason);
+        forms_defect("wrong results: ", what);
+      }
+  tl_comparison_destroy(c);
+}
+
+void forms_check_file(const forms_trial *t, const forms_trial *reader, tl_model *m,
+                      const char *name) {
+  void *bytes = NULL;
+  size_t n = 0;
+  tl_model *back = NULL;
+  if (!forms_went_well(t, tl_model_save_bytes(m, name, &bytes, &n)))
+    return;
+  if (tl_model_load_bytes(reader->c, name, bytes, n, &back) == TL_SUCCESS)
+    forms_same_results(m, back, name);
+  else
+    forms_defect("what was written cannot be read: ", reader->said);
+  tl_model_destroy(back);
+  tl_free(bytes);
+}
