@@ -38,14 +38,16 @@ tl_run_settings forms_exact(uint32_t threads);
 /* Runs a model so; false if it cannot run. *out is owned by the caller. */
 int forms_run(tl_model *m, uint32_t threads, tl_tensors **out);
 
-/* Returns true if all results are tensors, finite, and of a size at which rounding says something. */
+/* Returns true if all results are tensors, finite, and of a size at which rounding says
+ * something. */
 int forms_moderate(const tl_tensors *t);
 
 /* Ends if both models run and the results differ; a cannot compute what b does not. */
 void forms_same_results(tl_model *a, tl_model *b, const char *what);
 
-/* Writes m, a model of t, in the format of the name's suffix, and reads it back with the settings of
- * `reader`, which must be possible and compute the same. Nothing happens if m has no such form. */
+/* Writes m, a model of t, in the format of the name's suffix, and reads it back with the settings
+ * of `reader`, which must be possible and compute the same. Nothing happens if m has no such
+ * form. */
 void forms_check_file(const forms_trial *t, const forms_trial *reader, tl_model *m,
                       const char *name);
 
