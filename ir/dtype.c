@@ -92,6 +92,10 @@ bool tl_dtype_is_integer(tl_dtype d) {
   return (d >= TL_DTYPE_I8 && d <= TL_DTYPE_U64) || (d >= TL_DTYPE_I4 && d <= TL_DTYPE_U2);
 }
 
+bool tl_dtype_has_numbers(tl_dtype d) {
+  return d != TL_DTYPE_NONE && d != TL_DTYPE_STRING && d != TL_DTYPE_C32 && d != TL_DTYPE_HIF8;
+}
+
 void tl_dtype_print_set(uint64_t set, tl_buf *out) {
   const char *before = "";
   for (unsigned d = TL_DTYPE_NONE + 1; d < TL_N_DTYPES; d++) {

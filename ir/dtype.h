@@ -74,6 +74,8 @@ tl_dtype tl_dtype_from_ge(int64_t number); /* of ge_internal */
 tl_dtype tl_dtype_from_name(tl_sv name);
 bool tl_dtype_is_float(tl_dtype d);   /* any floating-point type, fp8 and fp4 included */
 bool tl_dtype_is_integer(tl_dtype d); /* signed or unsigned, bool excluded */
+/* Returns true if the host knows the numbers that elements are: not for strings, c32 and hif8. */
+bool tl_dtype_has_numbers(tl_dtype d);
 
 /* Appends the names of a set of dtypes, as "f32, f16". */
 void tl_dtype_print_set(uint64_t set, tl_buf *out);

@@ -33,13 +33,14 @@ typedef struct walk {
   uint32_t depth;     /* of the graph at hand */
 } walk;
 
-/* Returns true when v, a value of a graph around body g, is a result of the node that g (or a body
- * around it) hangs on. It moves with that node, and is never made before it. */
-static bool is_result_of_owner(const tl_module *m, tl_value_id v, const tl_graph *g) {
+/* Returns true when v, a value of a graph around body g, is made before the node that g (or a body
+ * around it) hangs on, so that g can use it. */
+static bool is_seen_in(const tl_module *m, tl_value_id v, const tl_graph *g) {
+  tl_node_id producer = tl_value_producer(m, v);
   tl_graph_id home = tl_value_graph(m, v);
   while (tl_node_get(m, g->owner)->graph != home)
     g = tl_graph_get(m, tl_node_get(m, g->owner)->graph);
-  return tl_value_producer(m, v) == g->owner;
+  return !producer || tl_node_is_before(m, producer, g->owner);
 }
 
 /* Returns the name of a value, 0 when there is nothing to check. */
@@ -60,11 +61,12 @@ static tl_status bind(bindings *b, binding added) {
 /* Calls the visitor for a result that has the name of a value around it. */
 static tl_status check_result(walk *w, const tl_graph *g, tl_value_id v) {
   tl_symbol name = name_of(w, v);
+  uint32_t first = name ? w->around.top[name] : 0;
   const binding *stack = w->around.stack.at;
-  for (uint32_t at = name ? w->around.top[name] : 0; at; at = stack[at - 1].outer)
-    if (!is_result_of_owner(w->m, stack[at - 1].value, g))
-      return w->visitor->shadows(w->visitor->user, v);
-  return TL_OK;
+  bool seen = false;
+  for (uint32_t at = first; at && !seen; at = stack[at - 1].outer)
+    seen = is_seen_in(w->m, stack[at - 1].value, g);
+  return first ? w->visitor->shadows(w->visitor->user, v, seen) : TL_OK;
 }
 
 /* Binds a value for lookups, or reports a second value of the same name. mark: where the bindings

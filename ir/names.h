@@ -4,9 +4,9 @@
  *
  * An input or constant of a body may therefore have the name of a value around it, unless something
  * inside the body, or inside another body of the same node, uses the outer one (ONNX Runtime passes
- * what one body uses to all of them, by name). A result may only have the name of a result of the
- * node that owns the body. ONNX allows it the name of any value that is made after that node; a
- * pass could then not move the node behind it. */
+ * what one body uses to all of them, by name). A result may not. ONNX forbids it only if the outer value
+ * is made before the node that owns the body; here neither may follow, so that passes can move
+ * nodes and names. */
 #ifndef TL_IR_NAMES_H
 #define TL_IR_NAMES_H
 
@@ -16,8 +16,9 @@
 typedef struct tl_name_visitor {
   /* v has the name of another value of its graph; NULL: nobody wants to know. */
   void (*duplicate)(void *user, tl_value_id v);
-  /* v, a result in a body, has the name of a value around it. The visitor may rename v. */
-  tl_status (*shadows)(void *user, tl_value_id v);
+  /* v, a result in a body, has the name of a value around it. seen: of one that is made before, so
+   * that the body can use it. The visitor may rename v. */
+  tl_status (*shadows)(void *user, tl_value_id v, bool seen);
   /* Operand i of node n is hidden by `hider`, a value of the same name further in. The visitor may
    * rename the hider; the walk then looks for the next one. */
   tl_status (*hidden)(void *user, tl_node_id n, uint32_t i, tl_value_id hider);

@@ -137,8 +137,7 @@ static tl_status make_random(tl_lib_run *r, tl_value_id input, uint64_t seed, tl
   const tl_type *t = tl_type_get(r->module, tl_value_type(r->module, input));
   tl_sv name = tl_value_name(r->module, input);
   int64_t dims[TL_MAX_RANK];
-  bool good = t->kind == TL_KIND_TENSOR && t->dtype != TL_DTYPE_NONE &&
-              t->dtype != TL_DTYPE_STRING && t->rank >= 0;
+  bool good = t->kind == TL_KIND_TENSOR && tl_dtype_has_numbers((tl_dtype)t->dtype) && t->rank >= 0;
   for (int i = 0; good && i < t->rank; i++)
     dims[i] = tl_dim_is_static(t->dims[i]) ? t->dims[i] : 1;
   if (!good)

@@ -167,7 +167,10 @@ tl_status tl_onnx_settle(tl_onnx_names *names, uint32_t mark, bool *sort) {
   return TL_OK;
 }
 
-static tl_status rename_result(void *user, tl_value_id v) { return rename_fresh(user, v); }
+static tl_status rename_result(void *user, tl_value_id v, bool seen) {
+  (void)seen;
+  return rename_fresh(user, v);
+}
 
 static tl_status rename_hider(void *user, tl_node_id n, uint32_t i, tl_value_id hider) {
   (void)n;

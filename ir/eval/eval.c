@@ -87,12 +87,38 @@ static bool has_own_kernel(const tl_module *m, tl_node_id n) {
   return own && own->evaluate;
 }
 
+/* Returns a value of the list whose elements the evaluator cannot read; TL_NO_VALUE: there is
+ * none. */
+static tl_value_id without_numbers(const tl_module *m, const uint32_t *at, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    tl_dtype d = at[i] ? tl_type_dtype(m, tl_value_type(m, at[i])) : TL_DTYPE_NONE;
+    if (d == TL_DTYPE_C32 || d == TL_DTYPE_HIF8)
+      return at[i];
+  }
+  return TL_NO_VALUE;
+}
+
+/* Refuses inputs and constants of dtypes that only devices know. No kernel takes or makes them. */
+static tl_status check_dtypes(tl_module *m, const tl_graph *g) {
+  tl_value_id v = without_numbers(m, g->inputs.at, g->inputs.n);
+  if (!v)
+    v = without_numbers(m, g->constants.at, g->constants.n);
+  if (!v)
+    return TL_OK;
+  return tl_fail(m->diag, TL_UNSUPPORTED, TL_AT_FILE(m->path),
+                 "'%.*s' is %s, whose numbers the evaluator does not know\v"
+                 "hand the model to another runtime (tailor verify --runner)",
+                 TL_SV_ARG(tl_value_name(m, v)),
+                 tl_dtype_get(tl_type_dtype(m, tl_value_type(m, v)))->name);
+}
+
 tl_status tl_eval_check(tl_module *m, tl_graph_id id) {
   lacks l = {.n = 0};
   for (uint32_t i = 0; i < m->graphs.n; i++) {
     const tl_graph *g = m->graphs.at[i];
     if (g->erased || !is_inside(m, g, id))
       continue;
+    TL_TRY(check_dtypes(m, g));
     TL_FOR_NODES(m, g, n)
       if (!tl_eval_can(m, n) && !has_own_kernel(m, n))
         note_lack(&l, tl_node_get(m, n)->op, n);

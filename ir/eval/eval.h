@@ -14,7 +14,8 @@
 #include "ir/eval/kernel/run.h"
 
 /* Reports, in one error, every op of the graph and its bodies that has no kernel, with the names of
- * its nodes. Runs nothing. TL_UNSUPPORTED. */
+ * its nodes; or an input or constant of a dtype that only devices know. Runs nothing.
+ * TL_UNSUPPORTED. */
 tl_status tl_eval_check(tl_module *m, tl_graph_id g) TL_NODISCARD;
 
 /* Runs a root graph. inputs: one per graph input, borrowed; NULL means the input's default value.

@@ -2,6 +2,7 @@
 /* Parser of the textual IR: module header, graphs and the statements that are not nodes. */
 #include "ir/text/parse.h"
 
+#include "ir/names.h"
 #include "ir/text/parse_internal.h"
 #include "ir/verify/verify.h"
 
@@ -287,6 +288,32 @@ static tl_status parse_header(tl_parser *p) {
   return TL_OK;
 }
 
+/* A result that has the name of a later value gets a name of its own; one that has the name of an
+ * earlier value is an error, since both can be meant. */
+static tl_status part_name(void *user, tl_value_id v, bool seen) {
+  tl_module *m = user;
+  tl_symbol name = seen ? 0 : tl_module_fresh_name(m, tl_value_name(m, v));
+  if (name == TL_NO_SYMBOL)
+    return TL_NO_MEMORY;
+  if (name)
+    tl_value_set_name(m, v, name);
+  return TL_OK;
+}
+
+static tl_status leave_hidden(void *user, tl_node_id n, uint32_t i, tl_value_id hider) {
+  (void)user;
+  (void)n;
+  (void)i;
+  (void)hider;
+  return TL_OK; /* the verifier says what is wrong */
+}
+
+static tl_status part_names(tl_module *m) {
+  tl_name_visitor visitor = {.shadows = part_name, .hidden = leave_hidden, .user = m};
+  tl_status status = tl_names_walk(m, &visitor);
+  return status == TL_NO_MEMORY ? tl_no_memory(m) : TL_OK;
+}
+
 static tl_status parse_module(tl_parser *p) {
   p->m->ir_version = TL_TEXT_IR_VERSION;
   if (tl_parse_accept(p, "module"))
@@ -299,8 +326,10 @@ static tl_status parse_module(tl_parser *p) {
       return tl_parse_expected(p, "'graph'");
     TL_TRY(tl_parse_graph(p, TL_GRAPH_ROOT, TL_NO_NODE, &g));
   } while (p->at.kind != TL_TOKEN_END);
-  bool has_bodies = p->m->graphs.n > 1; /* whose names may be those of values around them */
-  return has_bodies ? tl_module_verify(p->m, TL_VERIFY_STRUCTURAL) : TL_OK;
+  if (p->m->graphs.n == 1)
+    return TL_OK;
+  TL_TRY(part_names(p->m));
+  return tl_module_verify(p->m, TL_VERIFY_STRUCTURAL);
 }
 
 static void release(tl_parser *p) {

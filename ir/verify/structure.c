@@ -119,8 +119,9 @@ static void report_duplicate(void *user, tl_value_id id) {
                    TL_SV_ARG(tl_value_name(v->m, id)));
 }
 
-static tl_status report_shadow(void *user, tl_value_id id) {
+static tl_status report_shadow(void *user, tl_value_id id, bool seen) {
   tl_verifier *v = user;
+  (void)seen;
   tl_verify_report(v, tl_value_producer(v->m, id),
                    "the result %%%.*s in a body has the name of a "
                    "value around it",

@@ -75,8 +75,9 @@ static double magnitude_of(const trial *t) {
 
 /* Strings and complex numbers are neither drawn nor compared. */
 static bool is_number(unsigned dtype) {
-  return dtype == TL_DTYPE_BOOL || tl_dtype_is_float((tl_dtype)dtype) ||
-         tl_dtype_is_integer((tl_dtype)dtype);
+  return tl_dtype_has_numbers((tl_dtype)dtype) &&
+         (dtype == TL_DTYPE_BOOL || tl_dtype_is_float((tl_dtype)dtype) ||
+          tl_dtype_is_integer((tl_dtype)dtype));
 }
 
 /* Fills an input with uniform numbers in (-most, most), from the top 53 random bits; other dtypes

@@ -186,3 +186,12 @@ $ printf '\223NUMPY\4\0' >f.npy; printf 'xxxxxxxx' >>f.npy; tailor run v.tir --i
 $ printf 'no array' >f.npy; tailor run v.tir --input x=f.npy
 ! f.npy: error: malformed .npy file: it does not begin with \x93NUMPY
 ? 2
+# Numbers that only devices know are neither drawn nor shown.
+$ printf 'graph @g(%%x: hif8[4]) -> (%%x) {\n}\n' >h.tir; tailor run h.tir
+! h.tir: error: input 'x' is hif8, whose numbers the evaluator does not know
+!   hint: hand the model to another runtime (tailor verify --runner)
+? 3
+$ printf 'graph @g() -> (%%c) {\n  const %%c: c32[1] = hex("01020304")\n}\n' >c.tir; tailor verify c.tir c.tir
+! c.tir: error: 'c' is c32, whose numbers the evaluator does not know
+!   hint: hand the model to another runtime (tailor verify --runner)
+? 3

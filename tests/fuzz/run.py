@@ -205,7 +205,7 @@ def fuzz_one(build, target, seconds, ledger):
         passed, failed = passed + (p.returncode == 0), failed + (p.returncode != 0)
         if p.returncode:
             print(f'FAIL  {kind}: {os.path.basename(path)} crashes again')
-    words = os.path.join(HERE, ('tir' if kind == 'pipeline' else kind) + '.dict')
+    words = os.path.join(HERE, ('tir' if kind in LONG_ONLY else kind) + '.dict')
     argv = [program, *LIMITS, f'-max_total_time={seconds}', f'-artifact_prefix={found}/',
             f'-dict={words}', '-print_final_stats=1', corpus, seeds]
     text, code, cpu = timed(argv)

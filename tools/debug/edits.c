@@ -188,9 +188,8 @@ static tl_tensor_id filled(tl_module *m, tl_type_id type, double number) {
 }
 
 static bool is_number(const tl_module *m, tl_type_id type) {
-  tl_dtype d = tl_type_dtype(m, type);
   uint64_t n;
-  return d != TL_DTYPE_NONE && d != TL_DTYPE_STRING && tl_type_elements(m, type, &n) && n > 0;
+  return tl_dtype_has_numbers(tl_type_dtype(m, type)) && tl_type_elements(m, type, &n) && n > 0;
 }
 
 static bool fill(tl_module *m, const tl_reduction *e) {

@@ -62,8 +62,8 @@ static tl_host *random_input(const tl_bench *b, const tl_module *m, uint32_t i, 
   tl_value_id v = tl_module_main(m)->inputs.at[i];
   const tl_type *t = tl_type_get(m, tl_value_type(m, v));
   int64_t dims[TL_MAX_RANK];
-  if (t->kind != TL_KIND_TENSOR || t->rank < 0 || t->dtype == TL_DTYPE_NONE ||
-      t->dtype == TL_DTYPE_STRING || t->dtype == TL_DTYPE_C64 || t->dtype == TL_DTYPE_C128)
+  if (t->kind != TL_KIND_TENSOR || t->rank < 0 || !tl_dtype_has_numbers((tl_dtype)t->dtype) ||
+      t->dtype == TL_DTYPE_C64 || t->dtype == TL_DTYPE_C128)
     return NULL;
   for (int k = 0; k < t->rank; k++)
     dims[k] = size_of(m, t->dims[k], grow);

@@ -466,7 +466,7 @@ tl_value_id tl_choose_operand(tl_grower *k, const tl_slots *slots, const tl_want
   const tl_op_port *port = slots->row ? tl_op_operand_port(slots->row, want->slot) : NULL;
   const char *name = port ? port->name : NULL;
   bool whole = tl_dtype_is_integer(d);
-  if (d == TL_DTYPE_NONE || d == TL_DTYPE_STRING)
+  if (!tl_dtype_has_numbers(d))
     return TL_NO_VALUE;
   if (whole && (is_structural(name) || (want->constant && !want->splat && tl_chance(k, 50))) &&
       (want->constant || tl_chance(k, 85))) {

@@ -125,6 +125,11 @@ static tl_status make_tensor(tl_evaluation *e, const tl_module *m, tl_value_id v
     return needs_value(e, m, v, "only tensors can be random");
   if (t->dtype == TL_DTYPE_NONE || t->dtype == TL_DTYPE_STRING)
     return needs_value(e, m, v, t->dtype ? "strings cannot be random" : "its type is not known");
+  if (!tl_dtype_has_numbers((tl_dtype)t->dtype))
+    return tl_fail(&e->cli->diag, TL_UNSUPPORTED, TL_AT_FILE(m->path),
+                   "input '%.*s' is %s, whose numbers the evaluator does not know\v"
+                   "hand the model to another runtime (tailor verify --runner)",
+                   TL_SV_ARG(tl_value_name(m, v)), tl_dtype_get((tl_dtype)t->dtype)->name);
   if (t->rank < 0)
     return needs_value(e, m, v, "its rank is not known");
   for (int i = 0; i < t->rank; i++)

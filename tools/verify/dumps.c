@@ -170,7 +170,7 @@ static bool read_type(tl_sv text, tl_dtype *dtype, int64_t *dims, int *rank) {
       return false;
     ++*rank;
   }
-  return *dtype != TL_DTYPE_NONE && *dtype != TL_DTYPE_STRING && rest.n == 0;
+  return tl_dtype_has_numbers(*dtype) && rest.n == 0;
 }
 
 /* Finds the type of a .bin file in the list: lines "FILE TYPE". False: it is not listed, or the
@@ -198,7 +198,7 @@ static tl_status find_listed(const reader *r, const char *path, tl_dtype *dtype,
 static bool take_declared(const reader *r, tl_value_id v, tl_dtype *dtype, int64_t *dims,
                           int *rank) {
   const tl_type *t = tl_type_get(r->t->b, tl_value_type(r->t->b, v));
-  if (t->kind != TL_KIND_TENSOR || t->rank < 0 || t->dtype == TL_DTYPE_STRING)
+  if (t->kind != TL_KIND_TENSOR || t->rank < 0 || !tl_dtype_has_numbers((tl_dtype)t->dtype))
     return false;
   *dtype = (tl_dtype)t->dtype;
   *rank = t->rank;
