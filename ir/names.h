@@ -4,9 +4,9 @@
  *
  * An input or constant of a body may therefore have the name of a value around it, unless something
  * inside the body, or inside another body of the same node, uses the outer one (ONNX Runtime passes
- * what one body uses to all of them, by name). A result may not. ONNX forbids it only if the outer value
- * is made before the node that owns the body; here neither may follow, so that passes can move
- * nodes and names. */
+ * what one body uses to all of them, by name). A result may not. ONNX forbids it only if the outer
+ * value is made before the node that owns the body; here neither may follow, so that passes can
+ * move nodes and names. */
 #ifndef TL_IR_NAMES_H
 #define TL_IR_NAMES_H
 
