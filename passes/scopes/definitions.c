@@ -44,11 +44,10 @@ static bool is_npu_op(const tl_module *m, tl_node_id n) {
 }
 
 /* Returns true for ops that get a body: tl:: ops, and collectives, whose body is the case of one
- * rank. */
+ * rank. Other ops of the domain of collectives are written as they are. */
 static bool is_outlined_op(const tl_module *m, tl_node_id n) {
-  tl_op_id op = tl_node_get(m, n)->op;
-  bool live = op != TL_OP_RETURN && op != TL_OP_ERASED;
-  return is_defined_op(m, n) || (live && tl_op_domain_symbol(m, op) == TL_SYM_npu_hcom);
+  const tl_op *row = tl_op_row(tl_node_get(m, n)->op);
+  return is_defined_op(m, n) || (row && row->domain_symbol == TL_SYM_npu_hcom);
 }
 
 static bool has_ops(const tl_module *m, bool (*wanted)(const tl_module *, tl_node_id)) {
