@@ -189,6 +189,9 @@ tl_status tl_onnx_prepare(tl_module *m) {
   if (roots != 1 || tl_module_main(m)->kind != TL_GRAPH_ROOT)
     return tl_fail(m->diag, TL_UNSUPPORTED, TL_AT_FILE(m->path),
                    "an ONNX model has one main graph, this module has %u", roots);
+  if (tl_graph_n_outputs(m, tl_module_main(m)) == 0)
+    return tl_fail(m->diag, TL_INVALID_MODEL, TL_AT_FILE(m->path),
+                   "the graph has no output, and an ONNX model needs one");
   if (!tl_module_opset(m, 0))
     TL_TRY(tl_module_set_opset(m, 0, DEFAULT_OPSET));
   if (tl_names_part_nodes(m, NULL, NULL) != TL_OK)

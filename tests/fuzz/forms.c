@@ -95,7 +95,7 @@ void forms_check_file(const forms_trial *t, const forms_trial *reader, tl_model 
     return;
   if (tl_model_load_bytes(reader->c, name, bytes, n, &back) == TL_SUCCESS)
     forms_same_results(m, back, name);
-  else
+  else if (!strstr(reader->said, "has no op '")) /* written as it is; who reads it has to know it */
     forms_defect("what was written cannot be read: ", reader->said);
   tl_model_destroy(back);
   tl_free(bytes);

@@ -188,6 +188,13 @@ static const char *not_gathered(const inserting *insertion, const tl_train_grad 
   return NULL;
 }
 
+/* Returns true if a use by a node of the update takes the indices as such: the shape of the table
+ * may be the same value. */
+static bool takes_indices(const inserting *insertion, tl_node_id user, uint32_t operand) {
+  return is_update_use(insertion, user) &&
+         (tl_node_get(insertion->m, user)->op != TL_OP_com_microsoft_GatherGrad || operand == 1);
+}
+
 /* Gathers rows and indices of all ranks, one behind the other; the rows are divided like a sum.
  * Afterwards there are more rows, so types of users are inferred anew. */
 static tl_status gather_rows(inserting *insertion, const tl_train_grad *g) {
@@ -207,9 +214,10 @@ static tl_status gather_rows(inserting *insertion, const tl_train_grad *g) {
   TL_TRY(tl_maker_status(&i));
   TL_FOR_USES(insertion->m, g->indices, u) {
     tl_node_id user = tl_use_get(insertion->m, u)->user;
+    uint32_t operand = u - tl_node_get(insertion->m, user)->operands;
     if (user < first_new && !tl_node_is_return(insertion->m, outermost(insertion->m, user)) &&
-        is_update_use(insertion, user))
-      tl_node_set_operand(insertion->m, user, u - tl_node_get(insertion->m, user)->operands, rows);
+        takes_indices(insertion, user, operand))
+      tl_node_set_operand(insertion->m, user, operand, rows);
   }
   TL_TRY(tl_maker_status(&k));
   TL_TRY(tl_maker_status(&i));

@@ -210,6 +210,28 @@ static bool find_kind(tl_update_math *u, uint32_t i) {
   return at != NULL;
 }
 
+/* Returns the type that a declared list says that its elements have. */
+static tl_type_id listed_type(const tl_update_math *u, uint32_t list) {
+  tl_value_id v = tl_result(u->k.m, u->n, list + 1); /* behind the flag */
+  return v ? tl_type_get(u->k.m, tl_value_type(u->k.m, v))->element : TL_NO_TYPE;
+}
+
+/* Returns true if gradients and moments of each weight, and the lists of results, may have its
+ * shape: the op is not for others, and arithmetic would give what nothing downstream expects. */
+static bool has_one_shape(const tl_update_math *u) {
+  const tl_module *m = u->k.m;
+  for (uint32_t e = 0; e < u->count; e++) {
+    tl_type_id weight = tl_value_type(m, u->in[0][e]);
+    for (uint32_t i = 1; i < u->f->kinds; i++)
+      if (tl_types_clash(m, weight, tl_value_type(m, u->in[i][e])))
+        return false;
+    for (uint32_t r = 0; u->f->sequences && r + 1 < u->f->kinds; r++)
+      if (listed_type(u, r) && tl_types_clash(m, weight, listed_type(u, r)))
+        return false;
+  }
+  return true;
+}
+
 bool tl_update_math_open(tl_update_math *u, tl_pass *p, tl_module *m, tl_node_id n) {
   const tl_update_formula *f = tl_update_formula_of(tl_node_get(m, n)->op);
   uint32_t operands = tl_node_get(m, n)->n_operands;
@@ -226,7 +248,7 @@ bool tl_update_math_open(tl_update_math *u, tl_pass *p, tl_module *m, tl_node_id
   for (uint32_t r = 0; r + 1 < f->kinds; r++)
     u->out[r] = table(u, u->count, sizeof *u->out[r]);
   bool fits = f->sequences || tl_node_get(m, n)->n_results == u->count * (f->kinds - 1);
-  return fits && u->count && !u->k.no_memory &&
+  return fits && u->count && !u->k.no_memory && has_one_shape(u) &&
          (u->dtype == TL_DTYPE_F32 || u->dtype == TL_DTYPE_F64);
 }
 
