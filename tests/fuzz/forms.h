@@ -16,8 +16,9 @@ typedef struct forms_trial {
   char said[512]; /* the last error */
 } forms_trial;
 
-/* Makes t->c with these options; NULL if memory is out. Models that take more than 2 MB or 2,000
- * nodes are refused: each input has to be quick. Returns false if an option is refused. */
+/* Makes t->c with these options; NULL if memory is out. Each input has to be quick: models that take
+ * more than 2 MB, or have a tensor of more than 1 MB or more than 2,000 nodes, are refused. Returns
+ * false if an option is refused. */
 int forms_start(forms_trial *t, const forms_option *options, size_t n);
 
 /* Says what is wrong, and ends. */
@@ -29,7 +30,7 @@ int forms_went_well(const forms_trial *t, int status);
 /* Random results depend on which nodes there are. A loop that does not end takes ten million trips
  * until it is an error. Known differences on the NPU: of a query that sees no key, attention makes
  * zero there and an average here; quantization adds the zero point before it rounds, so that ties
- * differ.  * Returns true for models with such ops. */
+ * differ. Returns true for models with such ops. */
 int forms_left_out(const uint8_t *data, size_t size);
 
 /* Settings of an exact run with random inputs of the one seed that all forms get. */
@@ -46,9 +47,9 @@ int forms_moderate(const tl_tensors *t);
 void forms_same_results(tl_model *a, tl_model *b, const char *what);
 
 /* Writes m, a model of t, in the format of the name's suffix, and reads it back with the settings
- * of `reader`, which must be possible and compute the same. Nothing happens if m has no such
- * form. */
+ * of `reader`, which must be possible. compares: both must compute the same. Nothing happens
+ * if m has no such form. */
 void forms_check_file(const forms_trial *t, const forms_trial *reader, tl_model *m,
-                      const char *name);
+                      const char *name, int compares);
 
 #endif

@@ -70,7 +70,7 @@ static void check_form(const forms_trial *t, tl_model *a, tl_purpose form, const
     if (form == TL_FOR_ONNX && !forms_run(b, 1, &now))
       forms_defect("a model that ran does not run in canonical form", "");
     forms_same_results(a, b, form == TL_FOR_ONNX ? "canonical form" : "NPU form");
-    forms_check_file(t, t, b, file);
+    forms_check_file(t, t, b, file, 1);
   }
   tl_tensors_destroy(now);
   tl_model_destroy(b);
