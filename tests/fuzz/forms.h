@@ -16,9 +16,9 @@ typedef struct forms_trial {
   char said[512]; /* the last error */
 } forms_trial;
 
-/* Makes t->c with these options; NULL if memory is out. Each input has to be quick: models that take
- * more than 2 MB, or have a tensor of more than 1 MB or more than 2,000 nodes, are refused. Returns
- * false if an option is refused. */
+/* Makes t->c with these options; NULL if memory is out. Each input has to be quick: models that
+ * take more than 2 MB, or have a tensor of more than 1 MB or more than 2,000 nodes, are refused.
+ * Returns false if an option is refused. */
 int forms_start(forms_trial *t, const forms_option *options, size_t n);
 
 /* Says what is wrong, and ends. */
