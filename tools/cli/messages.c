@@ -148,10 +148,10 @@ static bool put_lack(tl_messages *m, const tl_diagnostic *lack) {
   return !out.failed;
 }
 
-/* Says that memory is out, and what was being done where it is known, once. Takes no memory. Behind
- * the work it is no error. d: the message at hand, or NULL. */
+/* Says that memory is out, and what was being done where `d`, the message at hand, tells it. Says it
+ * once, and takes no memory. Behind the work it is no error. */
 static void say_lack(tl_messages *m, const tl_diagnostic *d) {
-  bool told = d && strncmp(d->message, words, sizeof words - 1) == 0;
+  bool told = strncmp(d->message, words, sizeof words - 1) == 0;
   tl_diagnostic lack = {.severity = m->is_done ? TL_WARNING : TL_ERROR,
                         .message = m->is_done ? "out of memory; all files are written"
                                    : told     ? d->message
@@ -174,7 +174,7 @@ static void say_lack(tl_messages *m, const tl_diagnostic *d) {
 /* The list of results; where memory ran out, it is not whole, and the only result says so. */
 static tl_sv results_of(tl_messages *m) {
   if (m->results.failed)
-    say_lack(m, NULL);
+    say_lack(m, &(tl_diagnostic){.message = words});
   return m->memory_said ? tl_sv_from(m->lack) : tl_buf_view(&m->results);
 }
 
