@@ -301,9 +301,10 @@ class Tests:
 
     def oom(self):
         """conversions, and passes and ops of programs, in which the n-th allocation fails, for
-        every n, sanitized"""
+        every fourth n (--full: every n), sanitized"""
         return counted([PYTHON, 'tests/oom/conversions.py', '--tests',
-                        os.path.join(self.folder('asan'), 'tests')])
+                        os.path.join(self.folder('asan'), 'tests'), '--every',
+                        '1' if self.args.full else '4'])
 
     def faults(self, script, *more):
         return counted([PYTHON, f'tests/oom/{script}', '--tailor', self.tool('gcc'), '--faults',

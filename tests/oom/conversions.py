@@ -3,7 +3,9 @@
 """Conversions in which the n-th allocation fails, for every n, and requests to arenas: oom.c does
 one model, and these are the models. Passes, rules and ops of programs come first (extend.c).
 
-  conversions.py --tests FOLDER   (of a build: it has oom-test and oom-extend)
+  conversions.py --tests FOLDER [--every N]   (of a build: it has oom-test and oom-extend)
+
+--every N takes every N-th allocation of conversions.
 
 The last line is 'N passed, M failed, 0 skipped'."""
 import argparse
@@ -53,7 +55,9 @@ def counted(argv):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--tests', required=True)
+    parser.add_argument('--every', type=int, default=1)
     args = parser.parse_args()
+    os.environ['OOM_EVERY'] = str(args.every)
     total = [counted([os.path.join(args.tests, 'oom-extend')])]
     for model, suffix, *more in CASES:
         with tempfile.TemporaryDirectory() as work:
