@@ -148,8 +148,8 @@ static bool put_lack(tl_messages *m, const tl_diagnostic *lack) {
   return !out.failed;
 }
 
-/* Says that memory is out, and what was being done where `d`, the message at hand, tells it. Says it
- * once, and takes no memory. Behind the work it is no error. */
+/* Says that memory is out, and what was being done where `d`, the message at hand, tells it. Says
+ * it once, and takes no memory. Behind the work it is no error. */
 static void say_lack(tl_messages *m, const tl_diagnostic *d) {
   bool told = strncmp(d->message, words, sizeof words - 1) == 0;
   tl_diagnostic lack = {.severity = m->is_done ? TL_WARNING : TL_ERROR,
