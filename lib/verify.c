@@ -39,7 +39,8 @@ static tl_tolerance tolerance_of(const tl_verify_settings *s) {
 /* ---- inputs of the second model -------------------------------------------------------------- */
 
 static bool is_real(tl_dtype d) {
-  return tl_dtype_is_float(d) || tl_dtype_is_integer(d) || d == TL_DTYPE_BOOL;
+  return tl_dtype_has_numbers(d) &&
+         (tl_dtype_is_float(d) || tl_dtype_is_integer(d) || d == TL_DTYPE_BOOL);
 }
 
 /* Gives the value as another type if the input has one. */

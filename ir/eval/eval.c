@@ -92,7 +92,7 @@ static bool has_own_kernel(const tl_module *m, tl_node_id n) {
 static tl_value_id without_numbers(const tl_module *m, const uint32_t *at, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
     tl_dtype d = at[i] ? tl_type_dtype(m, tl_value_type(m, at[i])) : TL_DTYPE_NONE;
-    if (d == TL_DTYPE_C32 || d == TL_DTYPE_HIF8)
+    if (d != TL_DTYPE_NONE && d != TL_DTYPE_STRING && !tl_dtype_has_numbers(d))
       return at[i];
   }
   return TL_NO_VALUE;

@@ -133,6 +133,8 @@ static bool put_float(tl_sv text, tl_dtype dtype, void *data, uint64_t i) {
 }
 
 static bool put(tl_sv text, tl_dtype dtype, void *data, uint64_t i) {
+  if (!tl_dtype_has_numbers(dtype))
+    return false;
   return dtype == TL_DTYPE_BOOL ? put_bool(text, data, i)
          : tl_dtype_is_float(dtype)
              ? put_float(text, dtype, data, i)

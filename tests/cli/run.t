@@ -195,3 +195,9 @@ $ printf 'graph @g() -> (%%c) {\n  const %%c: c32[1] = hex("01020304")\n}\n' >c.
 ! c.tir: error: 'c' is c32, whose numbers the evaluator does not know
 !   hint: hand the model to another runtime (tailor verify --runner)
 ? 3
+$ printf 'graph @g(%%c: bool[], %%x: f32[2]) -> (%%c) {\n}\n' >f.tir; sed 's/f32/hif8/' f.tir >h.tir; tailor verify f.tir h.tir
+! h.tir: error: input 'x' is hif8[2], the value given is f32[2]
+? 1
+$ tailor opt h.tir --freeze "x=[5,5]"
+! h.tir: error: node x: --freeze: '5' is not a number of dtype hif8, which the input has [E10049]
+? 1

@@ -75,6 +75,16 @@ class Session(unittest.TestCase):
         self.assertEqual(len(m), 4)
         self.assertIn('x', m._repr_html_())
 
+    def test_numbers_that_devices_know(self):
+        """A refused comparison leaves no message for the next call on either model."""
+        one = self.tailor.load(b'graph(%c: bool[], %x: f32[2]) -> (%c) {}', name='a.tir')
+        other = self.tailor.load(b'graph(%c: bool[], %x: hif8[2]) -> (%c) {}', name='b.tir')
+        for a, b in ((one, other), (other, one)):
+            with self.assertRaises(self.tailor.TailorError) as e:
+                a.verify(b)
+            self.assertIn(e.exception.code, (1, 3))
+            self.assertEqual((a.nodes, b.nodes), ([], []))
+
     def test_weights_are_views(self):
         data = bytearray(self.proto.SerializeToString())
         weights = self.tailor.load(data).weights['w']

@@ -303,7 +303,8 @@ static void convert(const tl_host *from, tl_host *to) {
 }
 
 static bool is_real(tl_dtype d) {
-  return tl_dtype_is_float(d) || tl_dtype_is_integer(d) || d == TL_DTYPE_BOOL;
+  return tl_dtype_has_numbers(d) &&
+         (tl_dtype_is_float(d) || tl_dtype_is_integer(d) || d == TL_DTYPE_BOOL);
 }
 
 /* Stacks a sequence for an input that takes its elements as rows. */

@@ -76,6 +76,10 @@ static tl_status filled(tl_simulation *s, const tl_module *m, tl_value_id v, dou
                         tl_host **out) {
   const tl_type *t = tl_type_get(m, tl_value_type(m, v));
   int64_t dims[TL_MAX_RANK];
+  if (!tl_dtype_has_numbers((tl_dtype)t->dtype))
+    return tl_fail(&s->cli->diag, TL_UNSUPPORTED, TL_AT_FILE(m->path),
+                   "state '%.*s' has a dtype whose numbers the evaluator does not know",
+                   TL_SV_ARG(tl_value_name(m, v)));
   for (int i = 0; i < t->rank; i++) {
     if (!tl_dim_is_static(t->dims[i]))
       return tl_fail(&s->cli->diag, TL_UNSUPPORTED, TL_AT_FILE(m->path),

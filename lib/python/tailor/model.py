@@ -78,7 +78,8 @@ class Context:
 
     def check_heard(self):
         """Raises what a function without a code has said: it lacked memory."""
-        self.check(errors.InternalError.code if self.messages else 0)
+        lacks = any(m.severity == 'error' for m in self.messages)
+        self.check(errors.InternalError.code if lacks else 0)
 
     def check(self, code):
         """Raises what a code means, with the messages of the call; passes others on."""
@@ -389,8 +390,9 @@ class Model:
             handle = found.value
             code = lib.tl_model_verify(self._handle, other._handle, tensors, len(inputs or {}),
                                        byref(settings), byref(handle))
-            if code and not self._context.messages:
-                other._check(code)
+            if other._context is not self._context:
+                self._context.messages += other._context.messages
+                other._context.messages = []
             self._check(code)
             del kept
             rows = []
