@@ -188,7 +188,7 @@ class Tests:
 
     def hunt(self):
         """models of all kinds, changed at random: original against converted, in ONNX Runtime"""
-        return self.against_ort('../hunt/hunt.py', '--part', 'onnx', '--n', '600', '--quiet')
+        return self.against_ort('../hunt/hunt.py', '--part', 'onnx', '--n', '400', '--quiet')
 
     def grammar(self):
         """models of one node, of every op with a recipe, in pairs of all that can vary: converted,
@@ -197,7 +197,7 @@ class Tests:
 
     def hunt_npu(self):
         """models of all kinds, changed at random: original against NPU form, in the evaluator"""
-        return counted([PYTHON, 'tests/hunt/hunt.py', '--part', 'npu', '--n', '600', '--quiet',
+        return counted([PYTHON, 'tests/hunt/hunt.py', '--part', 'npu', '--n', '400', '--quiet',
                         '--tailor', self.tool('gcc')])
 
     def hunt_train(self):
@@ -242,9 +242,9 @@ class Tests:
                         '--tailor', self.tool('gcc')])
 
     def fused_traps(self):
-        """rules that fuse what the policy of ranges protects, every sixth (--full: all of them)"""
+        """rules that fuse what the policy of ranges protects, every ninth (--full: all of them)"""
         return counted([PYTHON, 'tests/precision/fused.py', '--tailor', self.tool('gcc'),
-                        '--every', '1' if self.args.full else '6'])
+                        '--every', '1' if self.args.full else '9'])
 
     def chips(self):
         """dtypes of AIR files against the tables of all chips and modes (--full: every name)"""
@@ -301,10 +301,10 @@ class Tests:
 
     def oom(self):
         """conversions, and passes and ops of programs, in which the n-th allocation fails, for
-        every fourth n (--full: every n), sanitized"""
+        every eighth n (--full: every n), sanitized"""
         return counted([PYTHON, 'tests/oom/conversions.py', '--tests',
                         os.path.join(self.folder('asan'), 'tests'), '--every',
-                        '1' if self.args.full else '4'])
+                        '1' if self.args.full else '8'])
 
     def faults(self, script, *more):
         return counted([PYTHON, f'tests/oom/{script}', '--tailor', self.tool('gcc'), '--faults',
@@ -328,20 +328,20 @@ class Tests:
         return counted([PYTHON, 'tests/debug/reproducers.py', '--planted', planted])
 
     def oom_commands(self):
-        """every command with an allocation that fails: 12 of each (--full: all)"""
-        return self.faults('memory.py', *([] if self.args.full else ['--sample', '12']))
+        """every command with an allocation that fails: 8 of each (--full: all)"""
+        return self.faults('memory.py', *([] if self.args.full else ['--sample', '8']))
 
     def oom_python(self):
-        """the Python package with an allocation that fails: 12 of each session (--full: all)"""
+        """the Python package with an allocation that fails: 8 of each session (--full: all)"""
         folder = self.folder('gcc')
         return counted([PYTHON, 'tests/oom/python.py', '--library',
                         os.path.join(folder, 'lib', 'libtailor.so'), '--allocator',
                         os.path.join(folder, 'tests', 'liballocator.so'),
-                        *([] if self.args.full else ['--sample', '12'])])
+                        *([] if self.args.full else ['--sample', '8'])])
 
     def file_faults(self):
-        """commands that write files, with a failing call or a signal: 6 of each (--full: all)"""
-        return self.faults('files.py', *([] if self.args.full else ['--sample', '6']))
+        """commands that write files, with a failing call or a signal: 4 of each (--full: all)"""
+        return self.faults('files.py', *([] if self.args.full else ['--sample', '4']))
 
     def kills(self):
         """commands killed before a system call: 6 of each (--full: all, and 300 moments)"""
@@ -521,8 +521,8 @@ class Tests:
                         *size, *ort_options()])
 
     def precision_corpus(self):
-        """results of modes of precision against originals, every eighth model (--full: all)"""
-        return self.against_ort('precision.py', '--sample', '1' if self.args.full else '8')
+        """results of modes of precision against originals, every twelfth model (--full: all)"""
+        return self.against_ort('precision.py', '--sample', '1' if self.args.full else '12')
 
     def kernels(self):
         """kernels of several nodes: random graphs, some sanitized, and models (--full: all)"""

@@ -13,7 +13,7 @@
 /* The first named result gives the prefix of new names; without one they start with '/'. */
 tl_maker tl_maker_before(tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
-  tl_maker k = {.m = m, .graph = node->graph, .before = n, .like = n};
+  tl_maker k = {.m = m, .graph = n ? node->graph : tl_module_main(m)->id, .before = n, .like = n};
   for (uint32_t i = 0; i < node->n_results && !k.base; i++)
     k.base = tl_value_get(m, node->results + i)->name;
   return k;

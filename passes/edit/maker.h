@@ -22,7 +22,8 @@ typedef struct tl_maker {
   bool clash; /* shapes or dtypes of new nodes contradict each other; not reported */
 } tl_maker;
 
-/* Returns a maker that inserts before n and derives names from the first named result of n. */
+/* Returns a maker that inserts before n and derives names from the first named result of n;
+ * TL_NO_NODE: it appends to the main graph, which may have no nodes. */
 tl_maker tl_maker_before(tl_module *m, tl_node_id n);
 /* Returns true after the first failure. */
 static inline bool tl_maker_failed(const tl_maker *k) { return k->no_memory || k->clash; }
