@@ -243,3 +243,11 @@ uint64_t tl_tensor_expr_hash(const tl_tensor *t, uint64_t seed) {
     h = tl_tensor_expr_hash(e->sources[i], h);
   return h;
 }
+
+bool tl_tensor_repeats_one(const tl_tensor *t) {
+  const tl_tensor_expr *e = t->kind == TL_SOURCE_EXPR ? t->u.expr : NULL;
+  bool same = e && e->kind == TL_TENSOR_EXPR_VIEW;
+  for (int i = 0; same && i < e->rank; i++)
+    same = e->dims[i] == 1 || e->strides[i] == 0;
+  return same;
+}

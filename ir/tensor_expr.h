@@ -62,6 +62,9 @@ void tl_tensor_read(const tl_tensor *t, uint64_t first, uint64_t n, void *out);
 uint32_t tl_tensor_runs(const tl_tensor *t, uint64_t offset, tl_sv *runs, uint32_t most,
                         uint64_t *n);
 
+/* Returns true for a tensor that is computed and is one element again and again. */
+bool tl_tensor_repeats_one(const tl_tensor *t);
+
 /* Room for one block of a computed tensor. */
 enum { TL_TENSOR_BLOCK = 16384 };
 typedef union tl_tensor_room {

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "ir/ops_gen.h"
+#include "ir/tensor_expr.h"
 #include "passes/precision/body_links.h"
 #include "passes/precision/range_sizes.h"
 
@@ -23,6 +24,7 @@ typedef struct wants_walk {
   uint16_t *wanted; /* by value id: set of tl_range_want asked for */
   uint8_t *steps;   /* by value id: steps left to follow it back */
   tl_node_id *by;   /* by value id */
+  bool *read;       /* by value id: a constant whose `from` is known */
   bool again;       /* forward sweep: bodies were visited in an earlier round */
 } wants_walk;
 
@@ -45,8 +47,8 @@ static bool is_lost(double x, tl_dtype low) {
 /* Classifies a constant. INTEGERS: more than one element, all integers, one of them not exact in
  * the low dtype. MASKS: one element is -1e4 or less, possibly infinite. Any fraction makes it
  * weights: 0. */
-static uint8_t from_of_constant(const wants_walk *w, const tl_tensor *t) {
-  uint64_t n = tl_tensor_elements(w->m, t);
+static uint8_t from_of_elements(const wants_walk *w, const tl_tensor *t) {
+  uint64_t n = tl_tensor_repeats_one(t) ? 1 : tl_tensor_elements(w->m, t);
   bool lost = false;
   bool masks = false;
   double x;
@@ -58,7 +60,15 @@ static uint8_t from_of_constant(const wants_walk *w, const tl_tensor *t) {
   }
   if (masks)
     return TL_FROM_MASKS;
-  return n > 1 && lost ? TL_FROM_INTEGERS | TL_FROM_PLACES : 0;
+  return tl_tensor_elements(w->m, t) > 1 && lost ? TL_FROM_INTEGERS | TL_FROM_PLACES : 0;
+}
+
+/* Returns what constant v is. Its elements are read once, however many nodes have it. */
+static uint8_t from_of_constant(const wants_walk *w, tl_value_id v, const tl_tensor *t) {
+  if (!w->read[v])
+    w->out->from[v] = from_of_elements(w, t);
+  w->read[v] = true;
+  return w->out->from[v];
 }
 
 /* ---- forward --------------------------------------------------------------------------------- */
@@ -102,9 +112,7 @@ static operand_facts facts_of(const wants_walk *w, tl_node_id n) {
     if (!is_f32(w->m, v))
       continue;
     const tl_tensor *t = tl_value_constant(w->m, v);
-    if (t)
-      w->out->from[v] = from_of_constant(w, t);
-    f.any |= w->out->from[v];
+    f.any |= t ? from_of_constant(w, v, t) : w->out->from[v];
     if (t)
       continue;
     f.computed = true;
@@ -186,7 +194,7 @@ static void hand_on(void *user, const tl_body_link *l) {
   uint8_t from = w->out->from[l->from];
   const tl_tensor *t = tl_value_constant(w->m, l->from);
   if (t)
-    from = from_of_constant(w, t) | TL_FROM_INPUTS;
+    from = from_of_constant(w, l->from, t) | TL_FROM_INPUTS;
   bool first = l->kind != TL_LINK_TURN && !l->again;
   if (l->kind == TL_LINK_TURN && !w->again)
     return; /* the body has not been visited yet */
@@ -525,7 +533,9 @@ tl_status tl_range_wants_find(const tl_module *m, tl_dtype low, tl_arena *arena,
   w.wanted = tl_arena_calloc(arena, n_values, sizeof *w.wanted);
   w.steps = tl_arena_calloc(arena, n_values, 1);
   w.by = tl_arena_calloc(arena, n_values, sizeof *w.by);
-  if (!out->want || !out->by || !out->sums || !out->from || !w.wanted || !w.steps || !w.by)
+  w.read = tl_arena_calloc(arena, n_values, sizeof *w.read);
+  if (!out->want || !out->by || !out->sums || !out->from || !w.wanted || !w.steps || !w.by ||
+      !w.read)
     return TL_NO_MEMORY;
   /* Bodies are behind their graph in m->graphs. Several rounds carry facts between bodies and from
    * one iteration of a loop to the next. */

@@ -201,3 +201,10 @@ $ printf 'graph @g(%%c: bool[], %%x: f32[2]) -> (%%c) {\n}\n' >f.tir; sed 's/f32
 $ tailor opt h.tir --freeze "x=[5,5]"
 ! h.tir: error: node x: --freeze: '5' is not a number of dtype hif8, which the input has [E10049]
 ? 1
+# Conversions rely on declared shapes. A run that makes another one says so, once: others follow from it.
+$ printf 'graph @g(%%n: i64[1]) -> (%%y) {\n  %%x = ConstantOfShape(%%n) : f32[5]\n  %%y = Neg(%%x) : f32[5]\n}\n' >d.tir; tailor run d.tir | grep '"y"'
+> "y"     f32[0]  -    -    -     0    0
+! d.tir: warning: node ConstantOfShape->x: result 'x' has the shape [0] in this run, but the model says f32[5]; conversions rely on what the model says
+!   hint: correct the declared shape, or give other inputs
+$ sed 's/f32.5./f32[n]/' d.tir >o.tir; tailor run o.tir | grep '"y"'
+> "y"     f32[0]  -    -    -     0    0

@@ -13,6 +13,7 @@ static void keep(void *user, const tl_message *message) {
   forms_trial *t = user;
   if (message->severity == TL_SEVERITY_ERROR)
     snprintf(t->said, sizeof t->said, "%s", message->text);
+  t->other_shapes = t->other_shapes || strstr(message->text, "in this run, but the model says");
 }
 
 int forms_start(forms_trial *t, const forms_option *options, size_t n) {
@@ -102,4 +103,76 @@ void forms_check_file(const forms_trial *t, const forms_trial *reader, tl_model 
     forms_defect("what was written cannot be read: ", reader->said);
   tl_model_destroy(back);
   tl_free(bytes);
+}
+
+/* What numbers tell of a model: nothing, or those of its file alone if settings allow others, or all
+ * must be the same. */
+typedef enum numbers { NO_NUMBERS, FILE_NUMBERS, ALL_NUMBERS } numbers;
+
+/* The same bytes, whoever hears why rules were not applied. */
+static void same_files(const forms_trial *t, tl_model *a, tl_model *b, const char *name) {
+  void *x = NULL, *y = NULL;
+  size_t n = 0, k = 0;
+  int one = tl_model_save_bytes(a, name, &x, &n), other = tl_model_save_bytes(b, name, &y, &k);
+  if (forms_went_well(t, one) && forms_went_well(t, other) && (n != k || memcmp(x, y, n) != 0))
+    forms_defect("two conversions differ: ", name);
+  tl_free(x);
+  tl_free(y);
+}
+
+/* Returns a copy of a model in a form, or NULL. */
+static tl_model *optimized(const forms_trial *t, const tl_model *a, tl_purpose form, int listen) {
+  tl_model *b = NULL;
+  if (tl_model_copy(a, t->c, &b) != TL_SUCCESS)
+    return NULL;
+  if (listen)
+    tl_model_keep_remarks(b, 1, 1);
+  if (forms_went_well(t, tl_model_optimize(b, form)))
+    return b;
+  tl_model_destroy(b);
+  return NULL;
+}
+
+/* Tries one form of a model, and its file. */
+static void check_form(const forms_trial *t, const forms_trial *reader, tl_model *a,
+                       tl_purpose form, numbers what) {
+  const char *name = form == TL_FOR_ONNX ? "m.onnx" : "m.air";
+  tl_model *b = optimized(t, a, form, 1), *c = b ? optimized(t, a, form, 0) : NULL;
+  if (c)
+    same_files(t, b, c, name);
+  if (c && what == ALL_NUMBERS)
+    forms_same_results(a, b, name);
+  if (c)
+    forms_check_file(t, reader, b, name, what != NO_NUMBERS);
+  tl_model_destroy(b);
+  tl_model_destroy(c);
+}
+
+static numbers comparable(const forms_trial *t, tl_model *a, const uint8_t *data, size_t size,
+                          int rounds) {
+  tl_tensors *one = NULL;
+  if (forms_left_out(data, size))
+    return NO_NUMBERS;
+  int yes = !rounds && forms_run(a, 1, &one) && forms_moderate(one);
+  tl_tensors_destroy(one);
+  return yes && !t->other_shapes ? ALL_NUMBERS : FILE_NUMBERS;
+}
+
+static void check_model(const forms_trial *t, const forms_trial *reader, tl_model *a,
+                        numbers what) {
+  check_form(t, reader, a, TL_FOR_ONNX, what);
+  check_form(t, reader, a, TL_FOR_AIR, what);
+}
+
+int forms_try(const uint8_t *data, size_t size, const char *name, const forms_option *options,
+              size_t n, int rounds) {
+  forms_trial t = {0}, reader = {0};
+  tl_model *a = NULL;
+  if (size && forms_start(&t, options, n) && forms_start(&reader, NULL, 0) &&
+      tl_model_load_bytes(t.c, name, data, size, &a) == TL_SUCCESS)
+    check_model(&t, &reader, a, comparable(&t, a, data, size, rounds));
+  tl_model_destroy(a);
+  tl_context_destroy(t.c);
+  tl_context_destroy(reader.c);
+  return 0;
 }

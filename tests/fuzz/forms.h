@@ -14,6 +14,8 @@ typedef struct forms_option {
 typedef struct forms_trial {
   tl_context *c;  /* owned by the target */
   char said[512]; /* the last error */
+  /* A run made other shapes than the model declares: conversions may compute those. */
+  int other_shapes;
 } forms_trial;
 
 /* Makes t->c with these options; NULL if memory is out. Each input has to be quick: models that
@@ -51,5 +53,12 @@ void forms_same_results(tl_model *a, tl_model *b, const char *what);
  * if m has no such form. */
 void forms_check_file(const forms_trial *t, const forms_trial *reader, tl_model *m,
                       const char *name, int compares);
+
+/* Reads an input as the file `name` with settings, and converts it to ONNX and AIR, twice each. The
+ * bytes must be the same, the files must be read, and compute what is written into them; and what
+ * the model computes, unless `rounds` says that settings allow other numbers. Returns 0, as targets
+ * do. */
+int forms_try(const uint8_t *data, size_t size, const char *name, const forms_option *options,
+              size_t n, int rounds);
 
 #endif

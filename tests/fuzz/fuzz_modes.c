@@ -5,7 +5,6 @@
  * computes what the model does, if no setting allows other numbers. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "tests/fuzz/forms.h"
 #include "tests/fuzz/target.h"
@@ -90,71 +89,10 @@ static void show(const forms_option *made, size_t n) {
             i + 1 < n ? " " : "\n");
 }
 
-/* The same bytes, whoever hears why rules were not applied. */
-static void same_files(const forms_trial *t, tl_model *a, tl_model *b, const char *name) {
-  void *x = NULL, *y = NULL;
-  size_t n = 0, k = 0;
-  int one = tl_model_save_bytes(a, name, &x, &n), other = tl_model_save_bytes(b, name, &y, &k);
-  if (forms_went_well(t, one) && forms_went_well(t, other) && (n != k || memcmp(x, y, n) != 0))
-    forms_defect("two conversions differ: ", name);
-  tl_free(x);
-  tl_free(y);
-}
-
-/* Returns a copy of a model in a form, or NULL. */
-static tl_model *optimized(const forms_trial *t, const tl_model *a, tl_purpose form, int listen) {
-  tl_model *b = NULL;
-  if (tl_model_copy(a, t->c, &b) != TL_SUCCESS)
-    return NULL;
-  if (listen)
-    tl_model_keep_remarks(b, 1, 1);
-  if (forms_went_well(t, tl_model_optimize(b, form)))
-    return b;
-  tl_model_destroy(b);
-  return NULL;
-}
-
-/* Tries one form of a model, and its file. same: 1 if its numbers are those of the model, 0 if only
- * the file has the same, -1 if nothing is run. */
-static void check_form(const forms_trial *t, const forms_trial *reader, tl_model *a,
-                       tl_purpose form, int same) {
-  const char *name = form == TL_FOR_ONNX ? "m.onnx" : "m.air";
-  tl_model *b = optimized(t, a, form, 1), *c = b ? optimized(t, a, form, 0) : NULL;
-  if (c)
-    same_files(t, b, c, name);
-  if (c && same > 0)
-    forms_same_results(a, b, name);
-  if (c)
-    forms_check_file(t, reader, b, name, same >= 0);
-  tl_model_destroy(b);
-  tl_model_destroy(c);
-}
-
-/* Returns what numbers tell of a model (`same` of check_form). */
-static int compares(tl_model *a, const uint8_t *data, size_t size, int rounds) {
-  tl_tensors *one = NULL;
-  if (forms_left_out(data, size))
-    return -1;
-  int yes = !rounds && forms_run(a, 1, &one) && forms_moderate(one);
-  tl_tensors_destroy(one);
-  return yes;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   forms_option made[N_CHOICES + 1] = {{"numerics", "exact"}};
-  forms_trial t = {0}, reader = {0};
-  tl_model *a = NULL;
   int rounds = 0;
   size_t n = 1 + choose(data, size, made + 1, &rounds);
   show(made, n);
-  if (size && forms_start(&t, made, n) && forms_start(&reader, NULL, 0) &&
-      tl_model_load_bytes(t.c, "m.tir", data, size, &a) == TL_SUCCESS) {
-    int same = compares(a, data, size, rounds);
-    check_form(&t, &reader, a, TL_FOR_ONNX, same);
-    check_form(&t, &reader, a, TL_FOR_AIR, same);
-  }
-  tl_model_destroy(a);
-  tl_context_destroy(t.c);
-  tl_context_destroy(reader.c);
-  return 0;
+  return forms_try(data, size, "m.tir", made, n, rounds);
 }

@@ -11,8 +11,9 @@
 With --ledger each target appends a row to ledger.tsv: date, target, seed of the fuzzer, seconds of
 CPU time, inputs and finds. Commit it: the search adds up over the sessions.
 DIR is configured as tests/sanitized.py says unless it already is. Seeds are texts under seeds/:
-protobuf text for ONNX, encoded by protoc; the pipeline also gets the models of golden files, and
-rules those that are built in. Protobuf, JSON and texts are mutated by mutate_*.c, which know them.
+protobuf text for ONNX, encoded by protoc; the pipeline also gets the models of golden files, rules
+those that are built in, and onnx_models and air_models the official models of ONNX where they are
+installed. Protobuf, JSON and texts are mutated by mutate_*.c, which know them.
 New inputs are kept in DIR/corpus-*; a new crasher lands in tests/fuzz/crashers/: fix it and commit
 the file, it is a test from then on. tests/coverage/run.py --corpora DIR says what a corpus
 reaches."""
@@ -34,15 +35,21 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(HERE))
 import sanitized  # noqa: E402
 
-KINDS = ('air', 'air_text', 'modes', 'onnx', 'op_info', 'pipeline', 'precision', 'rules',
-         'run_config', 'switch', 'tir', 'train', 'value')
+KINDS = ('air', 'air_models', 'air_text', 'modes', 'onnx', 'onnx_models', 'op_info', 'pipeline',
+         'precision', 'rules', 'run_config', 'switch', 'tir', 'train', 'value')
 # Targets with mutators of their own, for runs of a minute and more: what is found by chance in the
 # seconds of a test would make it fail by chance.
 LONG = tuple(kind + '-structured' for kind in (
-    'air', 'modes', 'onnx', 'op_info', 'pipeline', 'rules', 'run_config', 'switch', 'tir', 'train'))
+    'air', 'air_models', 'modes', 'onnx', 'onnx_models', 'op_info', 'pipeline', 'rules',
+    'run_config', 'switch', 'tir', 'train'))
 LONG_SECONDS = 60
 # Kinds that other tests cover, and that find something new too often to be tried for seconds.
-LONG_ONLY = ('modes', 'pipeline')
+LONG_ONLY = ('air_models', 'modes', 'onnx_models', 'pipeline')
+# Kinds that take the seeds of another one.
+SEEDS_OF = {'air_models': 'air', 'onnx_models': 'onnx'}
+# Kinds whose inputs have the words of another one.
+WORDS_OF = {**SEEDS_OF, 'modes': 'tir', 'pipeline': 'tir'}
+OFFICIAL = '/usr/share/libonnx-testdata'
 # Seeds of these kinds are protobuf text: folder, file and message that encode them.
 PROTOS = {'onnx': ('frontend/onnx', 'onnx.proto', 'tl_onnx.ModelProto'),
           'air': ('backend/air', 'ge_ir.proto', 'tl_ge.ModelDef')}
@@ -56,6 +63,7 @@ COLUMNS = ('date', 'target', 'seed', 'cpu_seconds', 'inputs', 'finds')
 
 def write_seeds(kind, folder):
     """Seeds as the reader sees them: .tir as it is, protobuf text encoded."""
+    kind = SEEDS_OF.get(kind, kind)
     os.makedirs(folder, exist_ok=True)
     texts = os.path.join(HERE, 'seeds', kind)
     paths = []
@@ -94,13 +102,30 @@ def write_rules(folder):
                 shutil.copy(path, folder)
 
 
-def write_all(kind, folder):
-    """Seeds, and what the tree has of that kind besides."""
+def write_models(folder, tailor):
+    """The small official models; as AIR files if a command to convert them is given."""
+    for path in sorted(glob.glob(os.path.join(OFFICIAL, '**', '*.onnx'), recursive=True)):
+        name = os.path.relpath(path, OFFICIAL).replace(os.sep, '-').removesuffix('.onnx')
+        if os.path.getsize(path) > LONGEST:
+            continue
+        if not tailor:
+            shutil.copy(path, os.path.join(folder, name + '.onnx'))
+        elif not os.path.exists(os.path.join(folder, name + '.air')):
+            subprocess.run([tailor, 'convert', path, '-o', os.path.join(folder, name + '.air')],
+                           capture_output=True, env=ENV, check=False)
+
+
+def write_all(kind, folder, build):
+    """Seeds, and what the tree and the machine have of that kind besides."""
     write_seeds(kind, folder)
-    if kind in LONG_ONLY:
-        write_examples(folder)
-    elif kind == 'rules':
+    if kind == 'rules':
         write_rules(folder)
+    elif kind == 'onnx_models':
+        write_models(folder, None)
+    elif kind == 'air_models':
+        write_models(folder, os.path.join(build, 'tools', 'tailor'))
+    elif kind in LONG_ONLY:
+        write_examples(folder)
 
 
 def crashers(kind):
@@ -121,7 +146,8 @@ def configured(build, seconds):
     options = sanitized.OPTIONS if seconds < LONG_SECONDS else sanitized.GUIDED
     steps = [] if os.path.exists(os.path.join(build, 'build.ninja')) else [
         ['meson', 'setup', build, ROOT, *options]]
-    steps.append(['ninja', '-C', build] + ['tests/fuzz/fuzz-' + kind for kind in KINDS + LONG])
+    steps.append(['ninja', '-C', build, 'tools/tailor'] +
+                 ['tests/fuzz/fuzz-' + kind for kind in KINDS + LONG])
     for argv in steps:
         p = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                            env=dict(os.environ, CC='clang'), check=False)
@@ -198,14 +224,14 @@ def fuzz_one(build, target, seconds, ledger):
     found = os.path.join(HERE, 'crashers', kind)
     for folder in (corpus, found):
         os.makedirs(folder, exist_ok=True)
-    write_all(kind, seeds)
+    write_all(kind, seeds, build)
     passed = failed = 0
     for path in crashers(kind):
         p = subprocess.run([program, *LIMITS, path], capture_output=True, env=ENV, check=False)
         passed, failed = passed + (p.returncode == 0), failed + (p.returncode != 0)
         if p.returncode:
             print(f'FAIL  {kind}: {os.path.basename(path)} crashes again')
-    words = os.path.join(HERE, ('tir' if kind in LONG_ONLY else kind) + '.dict')
+    words = os.path.join(HERE, WORDS_OF.get(kind, kind) + '.dict')
     argv = [program, *LIMITS, f'-max_total_time={seconds}', f'-artifact_prefix={found}/',
             f'-dict={words}', '-print_final_stats=1', corpus, seeds]
     text, code, cpu = timed(argv)

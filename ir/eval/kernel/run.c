@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "ir/eval/kernel/declared.h"
 #include "ir/eval/kernel/kernel.h"
 #include "ir/user_ops.h"
 
@@ -26,7 +27,8 @@ struct tl_eval_run {
   tl_value_id *first_dead; /* by node id: values whose last use is this node */
   tl_node_id *current;     /* by graph id, while the plan is made: the node being visited there */
   uint32_t depth;
-  uint64_t trips; /* how often bodies ran */
+  uint64_t trips;    /* how often bodies ran */
+  bool other_shapes; /* than declared: of an input or a result, and others follow from it */
 };
 
 const tl_eval_row *tl_eval_row_of(const tl_eval_row *kernels, tl_op_id op) {
@@ -353,6 +355,10 @@ static tl_status keep_results(tl_eval_run *run, tl_node_id n, tl_host **out) {
   for (uint32_t i = 0; i < node->n_results; i++) {
     tl_host **slot = &run->slots[node->results + i];
     *slot = tl_host_retain(out[i]);
+    if (*slot && !run->other_shapes && !tl_eval_is_as_declared(run->m, node->results + i, *slot)) {
+      run->other_shapes = true;
+      tl_eval_warn_of_shape(run->m, n, node->results + i, *slot);
+    }
     TL_TRY(show(run, node->results + i));
     if (run->o->replace && *slot)
       TL_TRY(run->o->replace(run->o->watch_user, run->m, node->results + i, slot));
@@ -475,6 +481,7 @@ static tl_status set_inputs(tl_eval_run *run, const tl_graph *g, tl_host *const 
                      "input '%.*s' has no value", TL_SV_ARG(tl_value_name(run->m, v)));
     if (!run->slots[v])
       return tl_no_memory(run->m);
+    run->other_shapes = run->other_shapes || !tl_eval_is_as_declared(run->m, v, run->slots[v]);
     TL_TRY(emulate(&where, run->o->emulate, &run->slots[v]));
     TL_TRY(show(run, v));
   }
