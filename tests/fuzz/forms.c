@@ -105,8 +105,8 @@ void forms_check_file(const forms_trial *t, const forms_trial *reader, tl_model 
   tl_free(bytes);
 }
 
-/* What numbers tell of a model: nothing, or those of its file alone if settings allow others, or that
- * all must be the same. */
+/* What numbers tell of a model: nothing, or those of its file alone if settings allow others, or
+ * all of them, which must be the same. */
 typedef enum numbers { NO_NUMBERS, FILE_NUMBERS, ALL_NUMBERS } numbers;
 
 /* The same bytes, whoever hears why rules were not applied. */
