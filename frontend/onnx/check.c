@@ -16,14 +16,32 @@ static tl_status check_count(const tl_onnx_reader *r, tl_node_id n, const char *
                  has, what, fewest, most);
 }
 
+static tl_status absent(const tl_onnx_reader *r, tl_node_id n, uint32_t i, const tl_op *row) {
+  return tl_fail(r->d, TL_INVALID_MODEL, tl_node_where(r->m, n),
+                 "operand %u (%s) of %s is required but absent", i,
+                 tl_op_operand_port(row, i)->name, row->name);
+}
+
 static tl_status check_operands(const tl_onnx_reader *r, tl_node_id n, const tl_op *row) {
   uint32_t count = tl_node_get(r->m, n)->n_operands;
   TL_TRY(check_count(r, n, "operands", count, row->min_operands, row->max_operands));
   for (uint32_t i = 0; i < count; i++) {
     const tl_op_port *port = tl_op_operand_port(row, i);
     if (port && port->kind != TL_PORT_OPTIONAL && !tl_operand(r->m, n, i))
-      return tl_fail(r->d, TL_INVALID_MODEL, tl_node_where(r->m, n),
-                     "operand %u (%s) of %s is required but absent", i, port->name, row->name);
+      return absent(r, n, i, row);
+  }
+  return TL_OK;
+}
+
+/* What is an operand today was the first one ever, or an attribute before. Scan had an optional
+ * operand before those that are in a list today. */
+tl_status tl_onnx_check_present(const tl_onnx_reader *r, tl_node_id n) {
+  const tl_op *row = tl_op_row(tl_node_get(r->m, n)->op);
+  uint32_t count = tl_node_get(r->m, n)->n_operands;
+  for (uint32_t i = 0; row && i < (count ? count : 1); i++) {
+    const tl_op_port *port = tl_op_operand_port(row, i);
+    if (port && port->kind == TL_PORT_REQUIRED && !tl_operand(r->m, n, i))
+      return absent(r, n, i, row);
   }
   return TL_OK;
 }

@@ -109,6 +109,8 @@ static void drop_unknown_attrs(const tl_lifting *l) {
 static tl_status lift_node(tl_onnx_lifts *lifts, const tl_lift *job) {
   tl_lifting l = {lifts->r, lifts->r->m, job->node, job->version};
   tl_op_id op = tl_node_get(lifts->r->m, job->node)->op;
+  tl_node_id first_new = tl_module_node_end(lifts->r->m);
+  TL_TRY(tl_onnx_check_present(lifts->r, job->node));
   if (job->version < 6 && op < TL_N_OPS)
     tl_node_remove_attr(lifts->r->m, job->node, TL_SYM_consumed_inputs);
   uint32_t entry = op < TL_N_OPS ? rows_of(lifts, op) : 0;
@@ -120,6 +122,9 @@ static tl_status lift_node(tl_onnx_lifts *lifts, const tl_lift *job) {
       TL_TRY(apply(&l, row));
   }
   drop_unknown_attrs(&l);
+  for (tl_node_id n = first_new; n < tl_module_node_end(lifts->r->m); n++)
+    TL_TRY(
+        tl_onnx_check_node(lifts->r, n)); /* they have operands of the node, which may lack some */
   return tl_onnx_check_node(lifts->r, job->node);
 }
 
