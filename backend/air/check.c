@@ -99,14 +99,29 @@ static tl_status check_data(tl_air_checker *c, const tl_air_op_def *n) {
   return n->index == c->n_data++ ? TL_OK : tl_air_fault(c, "Data indexes are not dense");
 }
 
-/* Checks that a Const's value and its output have the same desc. */
+static uint64_t dtype_of(tl_air_bytes desc) {
+  tl_air_field f = tl_air_find_field(desc, TL_DESC_DTYPE);
+  return f.wire == TL_WIRE_VARINT ? f.value : 0;
+}
+
+/* Attributes of the output need not be those of the value. */
+static bool same_type(tl_air_bytes value, tl_air_bytes output) {
+  return tl_air_same(value, output) ||
+         (dtype_of(value) == dtype_of(output) &&
+          tl_air_same(tl_air_find_field(value, TL_DESC_SHAPE).body,
+                      tl_air_find_field(output, TL_DESC_SHAPE).body) &&
+          tl_air_same(tl_air_find_field(value, TL_DESC_LAYOUT).body,
+                      tl_air_find_field(output, TL_DESC_LAYOUT).body));
+}
+
+/* Checks that a Const's value and its output have the same dtype, shape and format. */
 static tl_status check_const(const tl_air_checker *c, const tl_air_op_def *n) {
   tl_air_field tensor = n->value.p ? tl_air_find_field(n->value, TL_ATTRDEF_T) : (tl_air_field){0};
   tl_air_field desc = tensor.body.p ? tl_air_find_field(tensor.body, TL_TENSORDEF_DESC)
                                     : (tl_air_field){0};
   if (!desc.body.p || n->n_outputs != 1)
     return tl_air_fault(c, "a Const without a tensor value or output");
-  return tl_air_same(desc.body, n->output_desc)
+  return same_type(desc.body, n->output_desc)
              ? TL_OK
              : tl_air_fault(c, "a Const's value and output differ in type");
 }
