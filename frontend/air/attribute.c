@@ -129,6 +129,9 @@ static tl_status read_list(tl_air_reader *r, tl_proto list, tl_location where, t
   if (type > 10)
     return tl_fail(r->d, TL_INVALID_MODEL, where, "a list has the unknown val_type %llu",
                    (unsigned long long)type);
+  const char *problem = tl_air_list_problem(list);
+  if (problem)
+    return tl_fail(r->d, TL_INVALID_MODEL, where, "the list %s", problem);
   return TL_OK; /* carried */
 }
 
@@ -282,6 +285,8 @@ static tl_status complete(tl_air_reader *r, const tl_air_op *op, const tl_op *ro
 tl_status tl_air_attributes(tl_air_reader *r, const tl_air_op *op, tl_location where) {
   const tl_op *row = tl_op_row(tl_node_get(r->m, op->node)->op);
   r->attrs.n = 0;
+  if (!row)
+    TL_TRY(tl_air_check_ports(r, where));
   for (uint32_t i = 0; i < r->entries.n; i++) {
     tl_air_entry e = r->entries.at[i];
     if ((row && e.use == TL_AIR_PORTS) || e.use == TL_AIR_NOTE || counts_outputs(e.key, row))

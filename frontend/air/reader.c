@@ -41,7 +41,38 @@ tl_symbol tl_air_symbol(tl_air_reader *r, tl_sv s) {
   return s.n ? tl_intern_view(&r->m->symbols, s) : 0;
 }
 
-bool tl_air_entry_read(tl_proto body, tl_air_entry *out) {
+static bool is_member(const tl_field *f) {
+  switch (f->number) {
+  case TL_ATTRDEF_I:
+  case TL_ATTRDEF_B:
+  case TL_ATTRDEF_DT: return f->type == TL_WIRE_VARINT;
+  case TL_ATTRDEF_F: return f->type == TL_WIRE_FIXED32;
+  case TL_ATTRDEF_LIST:
+  case TL_ATTRDEF_S:
+  case TL_ATTRDEF_BT:
+  case TL_ATTRDEF_FUNC:
+  case TL_ATTRDEF_TD:
+  case TL_ATTRDEF_T:
+  case TL_ATTRDEF_G:
+  case TL_ATTRDEF_LIST_LIST_INT:
+  case TL_ATTRDEF_LIST_LIST_FLOAT: return f->type == TL_WIRE_BYTES;
+  default: return false;
+  }
+}
+
+/* Narrows an AttrDef to the member that counts; a malformed one stays what it is. */
+static void narrow(tl_proto *value) {
+  tl_proto walk = *value, member = {value->end, value->end};
+  tl_field f;
+  tl_step step;
+  while ((step = tl_proto_next(&walk, &f)) == TL_STEP_FIELD)
+    if (is_member(&f))
+      member = (tl_proto){f.start, walk.p};
+  if (step == TL_STEP_END)
+    *value = member;
+}
+
+static bool split(tl_proto body, tl_air_entry *out) {
   tl_field f;
   tl_step step;
   tl_proto walk = body;
@@ -62,6 +93,13 @@ bool tl_air_entry_read(tl_proto body, tl_air_entry *out) {
       out->value = f.body;
   }
   return step == TL_STEP_END;
+}
+
+bool tl_air_entry_read(tl_proto body, tl_air_entry *out) {
+  bool good = split(body, out);
+  if (good)
+    narrow(&out->value);
+  return good;
 }
 
 bool tl_air_find(tl_proto message, uint32_t field, const char *key, tl_proto *value) {

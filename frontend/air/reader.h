@@ -134,7 +134,8 @@ tl_status tl_air_malformed(const tl_air_reader *r, const unsigned char *at, cons
 tl_symbol tl_air_symbol(tl_air_reader *r, tl_sv s);
 /* Returns the location of a node of the graph being read in messages. */
 tl_location tl_air_at(const tl_air_reader *r, tl_symbol node);
-/* Splits a map entry; false if it is malformed. */
+/* Splits a map entry; false if it is malformed. The value is an AttrDef of one member, as protobuf
+ * has it: of several the last one counts, and fields that it does not know are skipped. */
 bool tl_air_entry_read(tl_proto body, tl_air_entry *out);
 /* Finds an attribute among the entries of field `field` of a message. Returns false without it. */
 bool tl_air_find(tl_proto message, uint32_t field, const char *key, tl_proto *value);
@@ -155,6 +156,14 @@ tl_status tl_air_type(tl_air_reader *r, tl_proto desc, tl_location where,
 /* Reads what a desc says. The desc stays a view. TL_INVALID_MODEL, TL_NO_MEMORY. */
 tl_status tl_air_desc_read(tl_air_reader *r, tl_proto desc, tl_location where,
                            tl_air_desc *out) TL_NODISCARD;
+
+/* ---- carried.c ---- */
+/* Returns why loaders drop or refuse a ListValue that says its type, a clause without subject; NULL
+ * if they do not. */
+const char *tl_air_list_problem(tl_proto list);
+/* Checks the lists of ports of the node that was split, whose op is not of the table: the writer
+ * cannot make them anew. TL_INVALID_MODEL. */
+tl_status tl_air_check_ports(const tl_air_reader *r, tl_location where) TL_NODISCARD;
 
 /* ---- facts.c ---- */
 /* What a desc says beside dtype and shape. */

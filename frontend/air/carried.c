@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks lists that are carried as bytes: the writer puts them into its file as they are, and
+ * loaders refuse or drop what is said to be wrong here. */
+#include "frontend/air/reader.h"
+
+/* Returns the field of a ListValue that holds elements of a type; 0 for no type. */
+static uint32_t field_of(uint64_t type) {
+  static const uint8_t fields[] = {0, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12};
+  return type < sizeof fields ? fields[type] : 0;
+}
+
+const char *tl_air_list_problem(tl_proto list) {
+  tl_field f;
+  tl_step step;
+  uint64_t type = 0;
+  uint32_t held = 0;
+  bool mixed = false;
+  while ((step = tl_proto_next(&list, &f)) == TL_STEP_FIELD) {
+    if (f.number == TL_LIST_TYPE) {
+      type = f.value;
+    } else {
+      mixed = mixed || (held && held != f.number);
+      held = f.number;
+    }
+  }
+  if (step == TL_STEP_BAD)
+    return "is malformed";
+  return mixed || (held && held != field_of(type)) ? "has elements of another type than it says"
+                                                   : NULL;
+}
+
+/* Lists of ports in pairs: of names and of numbers that belong to them. Kinds of ports of an op are
+ * below `kinds`. */
+static const struct {
+  const char *names, *numbers;
+  uint64_t kinds;
+} pairs[] = {{"_input_name_key", "_input_name_value", UINT64_MAX},
+             {"_ir_inputs_key", "_ir_inputs_value", 3},
+             {"_ir_outputs_key", "_ir_outputs_value", 2},
+             {"_output_name_key", "_output_name_value", UINT64_MAX}};
+
+/* A list of ports at work. */
+typedef struct counting {
+  uint64_t kinds;
+  int64_t n;
+  bool unknown; /* a kind that no loader knows */
+} counting;
+
+static bool count(void *user, uint64_t number) {
+  counting *c = user;
+  c->n++;
+  c->unknown = c->unknown || number >= c->kinds;
+  return true;
+}
+
+/* Counts names and numbers of a list; false if loaders cannot use it. */
+static bool count_ports(tl_proto value, counting *c) {
+  tl_field f;
+  tl_step step;
+  if (tl_proto_next(&value, &f) != TL_STEP_FIELD ||
+      tl_field_tag(&f) != TL_TAG(TL_ATTRDEF_LIST, TL_WIRE_BYTES))
+    return false;
+  tl_proto list = f.body;
+  while ((step = tl_proto_next(&list, &f)) == TL_STEP_FIELD) {
+    if (f.number == TL_LIST_TYPE && f.value)
+      return false;
+    c->n += f.number == TL_LIST_S;
+    if (f.number == TL_LIST_I && !tl_proto_numbers(&f, 0, count, c))
+      return false;
+  }
+  return step == TL_STEP_END && !c->unknown;
+}
+
+tl_status tl_air_check_ports(const tl_air_reader *r, tl_location where) {
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    tl_proto value;
+    counting names = {.kinds = UINT64_MAX}, numbers = {.kinds = pairs[i].kinds};
+    bool good = !tl_air_lookup(r, pairs[i].names, &value) || count_ports(value, &names);
+    good = good && (!tl_air_lookup(r, pairs[i].numbers, &value) || count_ports(value, &numbers));
+    if (good && names.n == numbers.n)
+      continue;
+    where.attr = tl_sv_from(pairs[i].numbers);
+    return tl_fail(r->d, TL_INVALID_MODEL, where,
+                   "this list of ports is wrong, or is not as long as '%s'", pairs[i].names);
+  }
+  return TL_OK;
+}
