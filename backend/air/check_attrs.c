@@ -106,7 +106,7 @@ static tl_status check_attr(const tl_air_checker *c, tl_air_bytes key, tl_air_by
   case TL_ATTRDEF_TD:
   case TL_ATTRDEF_G: return TL_OK;
   case TL_ATTRDEF_LIST: {
-    int which = tl_air_bookkeeping(key);
+    int which = n ? tl_air_bookkeeping(key) : -1;
     return which < 0 ? check_list(c, f.body) : check_bookkeeping(c, which, f.body, n);
   }
   case TL_ATTRDEF_T: return check_tensor(c, f.body, n);
