@@ -201,23 +201,6 @@ static void input_slots(tl_air *a, tl_node_id n, const tl_op *op, const tl_air_r
   }
 }
 
-/* Guesses the element type of an output without a known type: that of an operand, of the first one
- * mostly, if the port allows it, else the first that the port allows. */
-static uint8_t likely_dtype(const tl_air *a, tl_node_id n, uint32_t result, const tl_op *op,
-                            const tl_op_port *p) {
-  uint64_t mask = p->var >= 0 ? op->vars[p->var].dtypes : 0;
-  uint32_t operand = tl_air_unread_operand(a, n, result);
-  if (!tl_operand(a->m, n, operand))
-    operand = 0;
-  tl_dtype first = tl_type_dtype(a->m, tl_value_type(a->m, tl_operand(a->m, n, operand)));
-  if (first != TL_DTYPE_NONE && (mask & TL_DTYPE_BIT(first)))
-    return (uint8_t)first;
-  for (uint8_t d = TL_DTYPE_F32; d < TL_N_DTYPES; d++)
-    if (mask & TL_DTYPE_BIT(d))
-      return d;
-  return TL_DTYPE_NONE;
-}
-
 /* Assigns results to the ports of the prototype, in order. A dynamic port takes what the other
  * ports leave. */
 static void output_slots(tl_air *a, tl_node_id n, const tl_op *op, const tl_air_row *row) {
@@ -238,7 +221,7 @@ static void output_slots(tl_air *a, tl_node_id n, const tl_op *op, const tl_air_
                (tl_slot){.value = v,
                          .port = p->name,
                          .index = dynamic ? (int32_t)i : -1,
-                         .dtype = typed ? 0 : likely_dtype(a, n, used, op, p)});
+                         .dtype = typed ? 0 : tl_air_likely_dtype(a, n, used, op, p)});
       used++;
     }
   }

@@ -128,10 +128,20 @@ static tl_status name_value(tl_air *a, tl_value_id v) {
   return name_into(a, wish, tl_air_name_ahead(&a->names, wish), &a->value_names[v]);
 }
 
+/* Warns of an input of the model without an element type: the runtime has none for it either. */
+static void warn_of_untyped(const tl_air *a, const tl_graph *g, tl_value_id v) {
+  if (g == tl_module_main(a->m) && tl_value_type(a->m, v) == TL_NO_TYPE)
+    tl_warn(a->m->diag, TL_AT_FILE(a->m->path),
+            "input '%.*s' has no element type, and what is computed from it may have none\v"
+            "declare the type of the input in the model",
+            TL_SV_ARG(tl_value_name(a->m, v)));
+}
+
 /* Checks and names the graph inputs. */
 static tl_status name_inputs(tl_air *a, const tl_graph *g) {
   for (uint32_t i = 0; i < g->inputs.n; i++) {
     tl_value_id v = g->inputs.at[i];
+    warn_of_untyped(a, g, v);
     TL_TRY(check_holder(a, v, TL_OP_npu_Data));
     TL_TRY(name_value(a, v));
   }

@@ -83,3 +83,32 @@ int tl_air_unread_dims(const tl_air *a, tl_node_id n, uint32_t result, tl_dim *d
   int row = find(a, n, result);
   return row < 0 ? TL_RANK_UNKNOWN : fill(a, n, (size_t)row, dims);
 }
+
+/* Returns the element type of an operand that must have the type of an output; NONE without one. */
+static tl_dtype shared_dtype(const tl_air *a, tl_node_id n, const tl_op *op, const tl_op_port *p) {
+  tl_dtype d = TL_DTYPE_NONE;
+  for (uint32_t i = 0; i < tl_node_get(a->m, n)->n_operands && d == TL_DTYPE_NONE; i++) {
+    const tl_op_port *port = tl_op_operand_port(op, i);
+    if (port && p->var >= 0 && port->var == p->var)
+      d = tl_type_dtype(a->m, tl_value_type(a->m, tl_operand(a->m, n, i)));
+  }
+  return d;
+}
+
+uint8_t tl_air_likely_dtype(const tl_air *a, tl_node_id n, uint32_t result, const tl_op *op,
+                            const tl_op_port *p) {
+  uint64_t mask = p->var >= 0 ? op->vars[p->var].dtypes : 0;
+  tl_dtype shared = shared_dtype(a, n, op, p);
+  if (shared != TL_DTYPE_NONE || tl_value_get(a->m, tl_result(a->m, n, result))->n_uses)
+    return (uint8_t)shared;
+  uint32_t operand = tl_air_unread_operand(a, n, result);
+  if (!tl_operand(a->m, n, operand))
+    operand = 0;
+  tl_dtype first = tl_type_dtype(a->m, tl_value_type(a->m, tl_operand(a->m, n, operand)));
+  if (first != TL_DTYPE_NONE && (mask & TL_DTYPE_BIT(first)))
+    return (uint8_t)first;
+  for (uint8_t d = TL_DTYPE_F32; d < TL_N_DTYPES; d++)
+    if (mask & TL_DTYPE_BIT(d))
+      return d;
+  return TL_DTYPE_NONE;
+}

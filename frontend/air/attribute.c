@@ -177,6 +177,10 @@ static bool too_deep(tl_proto body, int left) {
 static tl_status carry(tl_air_reader *r, tl_proto value, tl_location where, tl_attr *out) {
   if (too_deep(value, MAX_NESTING))
     return tl_fail(r->d, TL_LIMIT, where, "attributes nest more than %d deep", (int)MAX_NESTING);
+  if (!tl_proto_left(&value)) { /* GE drops it */
+    r->n_lost++;
+    return TL_OK;
+  }
   out->kind = TL_ATTR_CARRIED;
   out->u.s = tl_air_symbol(r, tl_proto_sv(value));
   return out->u.s == TL_NO_SYMBOL ? TL_NO_MEMORY : TL_OK;
