@@ -34,7 +34,7 @@ $ printf 'graph @g(%%x: f32[4]) -> (%%y) {\n  %%y = Relu(%%x)\n}\n' >r.tir; tail
 ! big.air: warning: the file has 2147485338 bytes, and GE reads at most 2147483647
 !   hint: convert it to AIR again: large weights then lie in files beside it
 # A result has the type of the operands that must have the same, and no type without one: that of the condition is not guessed.
-$ printf 'graph @g(%%m: bool[2], %%a, %%b) -> (%%y) {\n  %%y = Where(%%m, %%a, %%b) @w\n}\n' >u.tir; tailor convert u.tir -o u.air -q; tailor opt u.air --passes= | grep Select | sed 's/ meta.*//'
+$ printf 'graph @g(%%m: bool[2], %%a, %%b) -> (%%y) {\n  %%y = Where(%%m, %%a, %%b) @w\n}\n' >u.tir; tailor convert u.tir -o u.air --summary=none; tailor opt u.air --passes= | grep Select | sed 's/ meta.*//'
 >   %y = npu::SelectV2(%m, %a, %b) @w {original_type="ai.onnx::21::Where"}
 ! u.tir: warning: input 'a' has no element type, and what is computed from it may have none
 !   hint: declare the type of the input in the model
