@@ -33,12 +33,22 @@ static void take_number(tl_proto value, int64_t *out) {
     *out = number;
 }
 
-static entry_kind read_entry(tl_proto body, tl_air_facts *out, int64_t *number) {
+/* Returns true for an attribute that loaders take as it is. */
+static bool is_taken(tl_proto value) {
+  tl_field f;
+  return tl_air_has_value(value) && (tl_proto_next(&value, &f) != TL_STEP_FIELD ||
+                                     f.number != TL_ATTRDEF_LIST || !tl_air_list_problem(f.body));
+}
+
+/* *kept: what the entry says. */
+static entry_kind read_entry(tl_proto body, tl_air_facts *out, int64_t *number,
+                             tl_air_entry *kept) {
   tl_air_entry e;
   tl_sv text;
   tl_field f;
-  if (!tl_air_entry_read(body, &e) || !tl_air_has_value(e.value))
+  if (!tl_air_entry_read(body, &e) || !is_taken(e.value))
     return MADE; /* GE drops it */
+  *kept = e;
   entry_kind kind = kind_of(e.key);
   if (kind == STORAGE)
     take_number(e.value, &out->storage);
@@ -54,8 +64,11 @@ static entry_kind read_entry(tl_proto body, tl_air_facts *out, int64_t *number) 
   return kind;
 }
 
-/* Returns true for a field that the writer makes of type and format, or that facts hold. */
-static bool is_made(const tl_field *f, tl_air_facts *out, int64_t *layout, int64_t *origin_number) {
+/* Returns true for a field that the writer makes of type and format, or that facts hold. *kept: the
+ * attribute that it is otherwise; key NULL: it is none. */
+static bool is_made(const tl_field *f, tl_air_facts *out, int64_t *layout, int64_t *origin_number,
+                    tl_air_entry *kept) {
+  kept->key.p = NULL;
   switch (tl_field_tag(f)) {
   case TL_TAG(TL_DESC_DTYPE, TL_WIRE_VARINT):
   case TL_TAG(TL_DESC_SHAPE, TL_WIRE_BYTES):
@@ -66,10 +79,34 @@ static bool is_made(const tl_field *f, tl_air_facts *out, int64_t *layout, int64
       *layout = -1;
     return true;
   case TL_TAG(TL_DESC_DEVICE, TL_WIRE_BYTES): return tl_sv_is(tl_proto_sv(f->body), "NPU");
-  case TL_TAG(TL_DESC_ATTR, TL_WIRE_BYTES): return read_entry(f->body, out, origin_number) != MORE;
+  case TL_TAG(TL_DESC_ATTR, TL_WIRE_BYTES):
+    return read_entry(f->body, out, origin_number, kept) != MORE;
   default:
     return f->number <= TL_DESC_ATTR || f->number == TL_DESC_DIM_COUNT; /* another wire type */
   }
+}
+
+static void add_varint(tl_buf *b, uint64_t v) {
+  for (; v > 0x7f; v >>= 7)
+    tl_buf_add_char(b, (char)(v | 0x80));
+  tl_buf_add_char(b, (char)v);
+}
+
+static void add_field(tl_buf *b, uint32_t number, tl_sv bytes) {
+  add_varint(b, TL_TAG(number, TL_WIRE_BYTES));
+  add_varint(b, bytes.n);
+  tl_buf_add_sv(b, bytes);
+}
+
+/* Appends an attribute as all writers write it: the key, then the one value that counts. */
+static void add_entry(tl_buf *b, const tl_air_entry *e) {
+  tl_buf entry;
+  tl_buf_init(&entry);
+  add_field(&entry, 1, e->key);
+  add_field(&entry, 2, tl_proto_sv(e->value));
+  add_field(b, TL_DESC_ATTR, tl_buf_view(&entry));
+  b->failed = b->failed || entry.failed;
+  tl_buf_release(&entry);
 }
 
 /* Reads the facts, and appends the other fields to *more (NULL: not wanted). The number wins over
@@ -80,10 +117,13 @@ tl_air_facts tl_air_facts_read(tl_proto desc, tl_buf *more) {
   int64_t origin_number = -1;
   tl_field f;
   while (tl_proto_next(&desc, &f) == TL_STEP_FIELD) {
-    if (is_made(&f, &out, &layout, &origin_number))
+    tl_air_entry kept;
+    if (is_made(&f, &out, &layout, &origin_number, &kept))
       continue;
     out.has_more = true;
-    if (more)
+    if (more && kept.key.p)
+      add_entry(more, &kept);
+    else if (more)
       tl_buf_add(more, f.start, (size_t)(desc.p - f.start));
   }
   if (out.storage < 0)
