@@ -107,8 +107,8 @@ uint8_t tl_air_likely_dtype(const tl_air *a, tl_node_id n, uint32_t result, cons
   tl_dtype first = tl_type_dtype(a->m, tl_value_type(a->m, tl_operand(a->m, n, operand)));
   if (first != TL_DTYPE_NONE && (mask & TL_DTYPE_BIT(first)))
     return (uint8_t)first;
-  for (uint8_t d = TL_DTYPE_F32; d < TL_N_DTYPES; d++)
+  for (tl_dtype d = TL_DTYPE_F32; d < TL_N_DTYPES; d++)
     if (mask & TL_DTYPE_BIT(d))
-      return d;
+      return (uint8_t)d;
   return TL_DTYPE_NONE;
 }
