@@ -12,6 +12,11 @@ COMMON = ['-Dbuildtype=debugoptimized', '-Doptimization=1', '-Db_sanitize=addres
 OPTIONS = [*COMMON,
            f"-Dc_args=['-fsanitize=fuzzer-no-link','-fsanitize-coverage-allowlist={COVERED}']"]
 GUIDED = [*COMMON, '-Dc_args=-fsanitize=fuzzer-no-link']
+# Without AddressSanitizer, and guided by branches alone: fifteen times as many inputs in the same
+# time, for targets whose defects are wrong results rather than wrong memory.
+FAST = ['-Dbuildtype=release', '-Db_ndebug=false', '-Db_sanitize=undefined', '-Db_lundef=false',
+        '-Dfuzz=true', '-Dwerror=true',
+        "-Dc_args=['-fsanitize=fuzzer-no-link','-fno-sanitize-coverage=trace-cmp']"]
 ENV = {'ASAN_OPTIONS': 'detect_leaks=1:abort_on_error=0:allocator_may_return_null=1',
        'UBSAN_OPTIONS': 'print_stacktrace=1:halt_on_error=1'}
 # A search for leaks at the end of a process takes as long as all of a short command does. Units,

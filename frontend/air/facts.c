@@ -33,20 +33,13 @@ static void take_number(tl_proto value, int64_t *out) {
     *out = number;
 }
 
-/* Returns true for an attribute that loaders take as it is. */
-static bool is_taken(tl_proto value) {
-  tl_field f;
-  return tl_air_has_value(value) && (tl_proto_next(&value, &f) != TL_STEP_FIELD ||
-                                     f.number != TL_ATTRDEF_LIST || !tl_air_list_problem(f.body));
-}
-
 /* *kept: what the entry says. */
 static entry_kind read_entry(tl_proto body, tl_air_facts *out, int64_t *number,
                              tl_air_entry *kept) {
   tl_air_entry e;
   tl_sv text;
   tl_field f;
-  if (!tl_air_entry_read(body, &e) || !is_taken(e.value))
+  if (!tl_air_entry_read(body, &e) || !tl_air_has_value(e.value))
     return MADE; /* GE drops it */
   *kept = e;
   entry_kind kind = kind_of(e.key);

@@ -137,7 +137,7 @@ bool tl_air_has_value(tl_proto value) {
   while ((step = tl_proto_next(&list, &part)) == TL_STEP_FIELD)
     if (tl_field_tag(&part) == TL_TAG(TL_LIST_TYPE, TL_WIRE_VARINT))
       type = part.value;
-  return step == TL_STEP_END && type > 0 && type <= TYPES;
+  return step == TL_STEP_END && type > 0 && type <= TYPES && !tl_air_list_problem(f.body);
 }
 
 bool tl_air_int(tl_proto value, int64_t *out) {

@@ -141,7 +141,8 @@ bool tl_air_entry_read(tl_proto body, tl_air_entry *out);
 bool tl_air_find(tl_proto message, uint32_t field, const char *key, tl_proto *value);
 /* Finds an attribute of the node that was split; false without it. */
 bool tl_air_lookup(const tl_air_reader *r, const char *key, tl_proto *value);
-/* Returns true for an AttrDef with one value, a list with a type of elements; GE drops others. */
+/* Returns true for an AttrDef with one value, a list with a type, which its elements have; GE drops
+ * others. */
 bool tl_air_has_value(tl_proto value);
 /* Reads an AttrDef that holds an integer, or a string; false if it holds something else. */
 bool tl_air_int(tl_proto value, int64_t *out);

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fuzzes the readers, or replays what fuzzing found.
 
-  run.py --seconds N --build DIR     replay crashers, then fuzz each target for N seconds
+  run.py --seconds N --build DIR [--fast]
+                                     replay crashers, then fuzz each target for N seconds
   run.py --replay KIND PROGRAM       feed seeds and crashers to a replay program
   run.py --seeds DIR                 write the seeds as files and leave
   run.py --distill --build DIR       keep of each corpus what covers as much
@@ -10,7 +11,8 @@
 
 With --ledger each target appends a row to ledger.tsv: date, target, seed of the fuzzer, seconds of
 CPU time, inputs and finds. Commit it: the search adds up over the sessions.
-DIR is configured as tests/sanitized.py says unless it already is. Seeds are texts under seeds/:
+DIR is configured as tests/sanitized.py says unless it already is; --fast: as one that tries more
+inputs, and looks less at memory. Seeds are texts under seeds/:
 protobuf text for ONNX, encoded by protoc; the pipeline also gets the models of golden files, rules
 those that are built in, and onnx_models and air_models the official models of ONNX where they are
 installed. Protobuf, JSON and texts are mutated by mutate_*.c, which know them.
@@ -140,10 +142,11 @@ def replay(kind, program):
         return subprocess.run([os.path.abspath(program), *inputs], env=ENV, check=False).returncode
 
 
-def configured(build, seconds):
+def configured(build, seconds, fast):
     """Sets the build folder up when needed and builds the targets; '' or what went wrong. Where
     there is time, branches of the whole program guide the search, not those of readers alone."""
-    options = sanitized.OPTIONS if seconds < LONG_SECONDS else sanitized.GUIDED
+    options = (sanitized.FAST if fast else
+               sanitized.OPTIONS if seconds < LONG_SECONDS else sanitized.GUIDED)
     steps = [] if os.path.exists(os.path.join(build, 'build.ninja')) else [
         ['meson', 'setup', build, ROOT, *options]]
     steps.append(['ninja', '-C', build, 'tools/tailor'] +
@@ -251,6 +254,7 @@ def main():
     ap.add_argument('--build', default='build-fuzz', help='build folder')
     ap.add_argument('--replay', nargs=2, metavar=('KIND', 'PROGRAM'))
     ap.add_argument('--seeds', metavar='DIR')
+    ap.add_argument('--fast', action='store_true', help='more inputs, without AddressSanitizer')
     ap.add_argument('--ledger', action='store_true', help='append to ledger.tsv')
     ap.add_argument('--distill', action='store_true', help='drop inputs that cover nothing new')
     ap.add_argument('--total', action='store_true', help='sums of ledger.tsv')
@@ -266,7 +270,7 @@ def main():
     build = os.path.abspath(args.build)
     if args.distill:
         return distill(build)
-    problem = configured(build, args.seconds)
+    problem = configured(build, args.seconds, args.fast)
     if problem:
         print(problem + '\n0 passed, 1 failed, 0 skipped')
         return 1

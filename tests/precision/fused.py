@@ -43,6 +43,8 @@ ENDS = {'': '', 'Log': '  %{0}.abs = Abs({1})\n  %{0} = Log(%{0}.abs)\n',
         'Reciprocal': '  %{0} = Reciprocal({1})\n', 'Exp': '  %{0} = Exp({1})\n'}
 SIZES = (0.01, 1, 40, 300)  # sums of products of the last are beyond f16
 OTHER_ORDER = 9  # times the distance of the cosine from 1: three times the error
+# Cosines of equal quality differ as much: the evaluator sums fused and single nodes in other orders.
+NOISE = 1e-5
 
 
 def reassociating():
@@ -153,7 +155,7 @@ class Case:
                 fused = nearest(references, self.evaluate(self.fused, given))
                 if self.reordered:
                     parts = 1 - OTHER_ORDER * (1 - parts)
-                if fused < min(parts, traps.LEAST):
+                if fused < min(parts - NOISE, traps.LEAST):
                     return f'inputs of {size}: {fused:.6f} fused, {parts:.6f} in parts'
         except RuntimeError as e:
             return None if 'no kernel' in str(e) else str(e)
