@@ -43,7 +43,7 @@ ENDS = {'': '', 'Log': '  %{0}.abs = Abs({1})\n  %{0} = Log(%{0}.abs)\n',
         'Reciprocal': '  %{0} = Reciprocal({1})\n', 'Exp': '  %{0} = Exp({1})\n'}
 SIZES = (0.01, 1, 40, 300)  # sums of products of the last are beyond f16
 OTHER_ORDER = 9  # times the distance of the cosine from 1: three times the error
-# Cosines of equal quality differ as much: the evaluator sums fused and single nodes in other orders.
+# Cosines of equal quality differ as much: fused and single nodes sum in other orders.
 NOISE = 1e-5
 
 
