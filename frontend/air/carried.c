@@ -1,33 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks lists that are carried as bytes: the writer puts them into its file as they are, and
- * loaders refuse or drop what is said to be wrong here. */
+/* Checks lists of ports that are carried as bytes: the writer puts them into its file as they are,
+ * and loaders drop those that are wrong. */
 #include "frontend/air/reader.h"
-
-/* Returns the field of a ListValue that holds elements of a type; 0 for no type. */
-static uint32_t field_of(uint64_t type) {
-  static const uint8_t fields[] = {0, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12};
-  return type < sizeof fields ? fields[type] : 0;
-}
-
-const char *tl_air_list_problem(tl_proto list) {
-  tl_field f;
-  tl_step step;
-  uint64_t type = 0;
-  uint32_t held = 0;
-  bool mixed = false;
-  while ((step = tl_proto_next(&list, &f)) == TL_STEP_FIELD) {
-    if (f.number == TL_LIST_TYPE) {
-      type = f.value;
-    } else {
-      mixed = mixed || (held && held != f.number);
-      held = f.number;
-    }
-  }
-  if (step == TL_STEP_BAD)
-    return "is malformed";
-  return mixed || (held && held != field_of(type)) ? "has elements of another type than it says"
-                                                   : NULL;
-}
 
 /* Lists of ports in pairs: of names and of numbers that belong to them. Kinds of ports of an op are
  * below `kinds`. */

@@ -123,6 +123,32 @@ bool tl_air_lookup(const tl_air_reader *r, const char *key, tl_proto *value) {
   return false;
 }
 
+/* Returns the field of a ListValue that holds elements of a type; 0 for no type. */
+static uint32_t field_of(uint64_t type) {
+  static const uint8_t fields[] = {0, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12};
+  return type < sizeof fields ? fields[type] : 0;
+}
+
+const char *tl_air_list_problem(tl_proto list) {
+  tl_field f;
+  tl_step step;
+  uint64_t type = 0;
+  uint32_t held = 0;
+  bool mixed = false;
+  while ((step = tl_proto_next(&list, &f)) == TL_STEP_FIELD) {
+    if (f.number == TL_LIST_TYPE) {
+      type = f.value;
+    } else {
+      mixed = mixed || (held && held != f.number);
+      held = f.number;
+    }
+  }
+  if (step == TL_STEP_BAD)
+    return "is malformed";
+  return mixed || (held && held != field_of(type)) ? "has elements of another type than it says"
+                                                   : NULL;
+}
+
 bool tl_air_has_value(tl_proto value) {
   enum { TYPES = 10 };
   tl_field f, part;

@@ -141,6 +141,9 @@ bool tl_air_entry_read(tl_proto body, tl_air_entry *out);
 bool tl_air_find(tl_proto message, uint32_t field, const char *key, tl_proto *value);
 /* Finds an attribute of the node that was split; false without it. */
 bool tl_air_lookup(const tl_air_reader *r, const char *key, tl_proto *value);
+/* Returns why loaders drop or refuse a ListValue that says its type, a clause without subject; NULL
+ * if they do not. */
+const char *tl_air_list_problem(tl_proto list);
 /* Returns true for an AttrDef with one value, a list with a type, which its elements have; GE drops
  * others. */
 bool tl_air_has_value(tl_proto value);
@@ -159,9 +162,6 @@ tl_status tl_air_desc_read(tl_air_reader *r, tl_proto desc, tl_location where,
                            tl_air_desc *out) TL_NODISCARD;
 
 /* ---- carried.c ---- */
-/* Returns why loaders drop or refuse a ListValue that says its type, a clause without subject; NULL
- * if they do not. */
-const char *tl_air_list_problem(tl_proto list);
 /* Checks the lists of ports of the node that was split, whose op is not of the table: the writer
  * cannot make them anew. TL_INVALID_MODEL. */
 tl_status tl_air_check_ports(const tl_air_reader *r, tl_location where) TL_NODISCARD;
