@@ -428,7 +428,7 @@ static void first_entries(tl_air *a, tl_value_id v) {
 }
 
 /* Returns how the file says which value a state gets: by the name of an output of the graph; a
- * value that is none is named after its node, with ":i" where that has several results. */
+ * value that is none is named after its node, with ":i" where that has several outputs. */
 static tl_sv next_value_name(tl_air *a, tl_value_id v) {
   const tl_module *m = a->m;
   int64_t index;
@@ -437,8 +437,9 @@ static tl_sv next_value_name(tl_air *a, tl_value_id v) {
       return tl_value_name(m, v);
   tl_sv name = holder(a, v, &index);
   tl_node_id n = tl_value_producer(m, v);
-  if (!n || tl_node_get(m, n)->n_results == 1)
-    return name;
+  const tl_op *op = n ? tl_op_row(tl_node_get(m, n)->op) : NULL;
+  if (!n || (tl_node_get(m, n)->n_results == 1 && (!op || op->n_result_ports == 1)))
+    return name; /* a node has an output in the file for each port of its op */
   tl_buf text;
   tl_buf_init(&text);
   tl_buf_add_sv(&text, name);

@@ -84,8 +84,7 @@ static void more_fields(tl_air *a, tl_sv more, const tl_type *t) {
 /* A field of a desc, and its place in the order of the file. */
 typedef struct placed {
   tl_air_bytes bytes; /* with its tag */
-  tl_air_bytes key;   /* of an attribute; and what it is */
-  tl_air_bytes value;
+  tl_air_bytes key;   /* of an attribute */
   uint32_t number;
   uint32_t at;
 } placed;
@@ -108,49 +107,25 @@ static bool same_key(const placed *a, const placed *b) {
          memcmp(a->key.p, b->key.p, tl_air_length(a->key)) == 0;
 }
 
-/* Reads an entry in any order, as protobuf allows it: files of others may lack a key, which is then
- * empty. False if it is malformed. */
-static bool read_entry(tl_air_bytes entry, placed *out) {
-  static const unsigned char none[1];
-  tl_air_field f;
-  out->key = out->value = (tl_air_bytes){none, none};
-  while (tl_air_next_field(&entry, &f)) {
-    if (f.number == 1 && f.wire == TL_WIRE_LENGTH)
-      out->key = f.body;
-    else if (f.number == 2 && f.wire == TL_WIRE_LENGTH)
-      out->value = f.body;
-  }
-  return entry.p == entry.end;
-}
-
-/* Appends a field; an attribute with its key first. */
-static void put_placed(tl_encoder *b, const placed *field) {
-  if (field->number != TL_DESC_ATTR) {
-    tl_encode_raw(b, field->bytes.p, tl_air_length(field->bytes));
-    return;
-  }
-  size_t entry = tl_encode_open(b, TL_DESC_ATTR);
-  tl_encode_bytes(b, 1, (tl_sv){(const char *)field->key.p, tl_air_length(field->key)});
-  tl_encode_bytes(b, 2, (tl_sv){(const char *)field->value.p, tl_air_length(field->value)});
-  tl_encode_close(b, entry);
-}
-
 /* Puts the fields of a desc, which begin at byte `from` of the buffer, into the order that the
  * writer gives its own: by number, attributes by key, of equal keys the last one. Malformed
  * attributes are left out. */
 static void sort_fields(tl_air *a, size_t from) {
+  static const unsigned char none[1];
   tl_encoder *b = &a->buf;
   size_t n = b->failed ? 0 : b->n - from;
   const char *copy = n ? tl_arena_copy(&a->arena, b->p + from, n) : NULL;
   tl_air_field f;
+  tl_air_bytes value;
   placed_vec fields = {0};
   if (!copy)
     return;
   tl_air_bytes left = {(const unsigned char *)copy, (const unsigned char *)copy + n};
   for (const unsigned char *start = left.p; tl_air_next_field(&left, &f); start = left.p) {
-    placed one = {.bytes = {start, left.p}, .number = f.number, .at = fields.n};
-    if (f.number == TL_DESC_ATTR && (f.wire != TL_WIRE_LENGTH || !read_entry(f.body, &one)))
-      continue; /* loaders would refuse the file for it */
+    placed one = {{start, left.p}, {none, none}, f.number, fields.n};
+    if (f.number == TL_DESC_ATTR &&
+        (f.wire != TL_WIRE_LENGTH || !tl_air_open_entry(f.body, &one.key, &value)))
+      continue; /* only a text written by hand has one; loaders would refuse the file for it */
     b->failed = !placed_vec_push(&fields, one) || b->failed;
   }
   if (fields.n)
@@ -159,7 +134,7 @@ static void sort_fields(tl_air *a, size_t from) {
     b->n = from;
   for (uint32_t i = 0; i < fields.n && !b->failed; i++)
     if (i + 1 == fields.n || !same_key(&fields.at[i], &fields.at[i + 1]))
-      put_placed(b, &fields.at[i]);
+      tl_encode_raw(b, fields.at[i].bytes.p, tl_air_length(fields.at[i].bytes));
   placed_vec_release(&fields);
 }
 

@@ -102,6 +102,16 @@ static void add_entry(tl_buf *b, const tl_air_entry *e) {
   tl_buf_release(&entry);
 }
 
+void tl_air_desc_fields(tl_proto desc, tl_buf *out) {
+  tl_air_entry e;
+  tl_field f;
+  while (tl_proto_next(&desc, &f) == TL_STEP_FIELD)
+    if (f.number != TL_DESC_ATTR)
+      tl_buf_add(out, f.start, (size_t)(desc.p - f.start));
+    else if (f.type == TL_WIRE_BYTES && tl_air_entry_read(f.body, &e) && tl_air_has_value(e.value))
+      add_entry(out, &e);
+}
+
 /* Reads the facts, and appends the other fields to *more (NULL: not wanted). The number wins over
  * the name, as in GE; a format stands for an original one that is not said. */
 tl_air_facts tl_air_facts_read(tl_proto desc, tl_buf *more) {

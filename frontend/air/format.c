@@ -57,7 +57,8 @@ static bool note(tl_air_reader *r, const tl_air_desc *d, uint32_t *slot, bool re
   tl_buf_init(&dims);
   tl_buf_init(&more);
   if (d->is_strange) {
-    n.whole = tl_proto_sv(d->bytes);
+    tl_air_desc_fields(d->bytes, &more);
+    n.whole = tl_buf_view(&more);
   } else {
     tl_air_facts of = tl_air_facts_read(d->bytes, &more);
     if (of.storage >= 0)

@@ -177,6 +177,9 @@ typedef struct tl_air_facts {
 } tl_air_facts;
 /* Reads the facts, and appends the other fields to *more (NULL: not wanted). */
 tl_air_facts tl_air_facts_read(tl_proto desc, tl_buf *more);
+/* Appends all fields of a desc; attributes as all writers write them, without those that GE
+ * drops. */
+void tl_air_desc_fields(tl_proto desc, tl_buf *out);
 /* Reads the original shape into r->numbers; false if it is that of the type, or none. */
 bool tl_air_has_other_dims(tl_air_reader *r, const tl_air_facts *of, tl_type_id type);
 /* Returns with which formats the writer makes the same desc of a type, as a set of bits. */

@@ -208,6 +208,18 @@ static void warn_of_mode(const tl_loss_scaling *scaling) {
                  "again\vset precision_mode=allow_mix_precision_fp16, which keeps updates f32");
 }
 
+/* Refuses a gradient that is no float: what an op that nobody knows makes of it may have no type. */
+static tl_status check_float(const tl_loss_scaling *scaling, const tl_train_grad *g,
+                             tl_value_id v) {
+  const tl_module *m = scaling->m;
+  if (tl_dtype_is_float(tl_type_dtype(m, tl_value_type(m, v))))
+    return TL_OK;
+  return tl_fail(m->diag, TL_UNSUPPORTED, TL_AT_NODE(m->path, tl_value_name(m, g->param)),
+                 "its gradient '%.*s' has no floating-point type, so that it cannot be unscaled"
+                 "\vdeclare its type in the model",
+                 TL_SV_ARG(tl_value_name(m, v)));
+}
+
 static tl_status unscale(tl_loss_scaling *scaling) {
   warn_of_f16(scaling);
   warn_of_mode(scaling);
@@ -219,8 +231,10 @@ static tl_status unscale(tl_loss_scaling *scaling) {
       return tl_fail_code(
           scaling->m->diag, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT", TL_AT_FILE(scaling->m->path),
           "average=fold has no factor to fold into, because the optimizer unscales itself");
+    tl_value_id v = reduced(scaling, &scaling->info.grads[i]);
+    TL_TRY(check_float(scaling, &scaling->info.grads[i], v));
     if (!divides)
-      unscale_one(scaling, i, reduced(scaling, &scaling->info.grads[i]), inverse);
+      unscale_one(scaling, i, v, inverse);
   }
   TL_TRY(tl_maker_status(&scaling->k));
   return scaling->c->compat_unscale ? TL_OK : tl_ls_widen(scaling);
