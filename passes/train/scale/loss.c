@@ -208,7 +208,7 @@ static void warn_of_mode(const tl_loss_scaling *scaling) {
                  "again\vset precision_mode=allow_mix_precision_fp16, which keeps updates f32");
 }
 
-/* Refuses a gradient that is no float: what an op that nobody knows makes of it may have no type. */
+/* Refuses a gradient that is no float: what an unknown op makes of it may have no type. */
 static tl_status check_float(const tl_loss_scaling *scaling, const tl_train_grad *g,
                              tl_value_id v) {
   const tl_module *m = scaling->m;
