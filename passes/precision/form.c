@@ -226,14 +226,13 @@ static const tl_op_port *prototype_port(tl_sv type, const tl_op *npu, const char
 }
 
 /* Returns true if the prototype of the NPU op takes all floats of a column. The table of a chip may
- * have columns that the prototype lacks, such as bf16: files with them would be refused. */
-static bool takes_column(const tl_precision_form *form, const tl_op *npu, uint32_t column) {
-  for (uint32_t i = 0; i < form->n_inputs; i++) {
-    const tl_precision_port *port = &form->inputs[i];
-    const tl_op_port *p = prototype_port(form->type, npu, port->name, i);
-    if (!port_takes(npu, p, port->columns[column]))
+ * have columns that the prototype lacks, such as bf16: files with them would be refused. inputs:
+ * the prototype's port of each input. */
+static bool takes_column(const tl_precision_form *form, const tl_op *npu,
+                         const tl_op_port *const *inputs, uint32_t column) {
+  for (uint32_t i = 0; i < form->n_inputs; i++)
+    if (!port_takes(npu, inputs[i], form->inputs[i].columns[column]))
       return false;
-  }
   for (uint32_t i = 0; i < form->n_outputs; i++)
     if (!port_takes(npu, tl_op_result_port(npu, i), form->outputs[i].columns[column]))
       return false;
@@ -257,9 +256,12 @@ static bool leave(tl_precision_forms *f, tl_precision_port *port, const uint32_t
 static bool drop_columns(tl_precision_forms *f, const tl_op *npu, tl_precision_port *ports,
                          tl_precision_form *form) {
   uint32_t n = 0, *taken = tl_arena_calloc(f->arena, form->n_columns + 1U, sizeof *taken);
-  bool ok = taken != NULL;
+  const tl_op_port **inputs = tl_arena_calloc(f->arena, form->n_inputs + 1U, sizeof *inputs);
+  bool ok = taken && inputs;
+  for (uint32_t i = 0; ok && i < form->n_inputs; i++)
+    inputs[i] = prototype_port(form->type, npu, ports[i].name, i);
   for (uint32_t i = 0; ok && i < form->n_columns; i++)
-    if (takes_column(form, npu, i))
+    if (takes_column(form, npu, inputs, i))
       taken[n++] = i;
   if (!ok || n == 0 || n == form->n_columns)
     return ok;
