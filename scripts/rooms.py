@@ -8,6 +8,7 @@
   rooms.py documents write|check      the lists of files in the README of each room, and the table
                                       of rooms in ARCHITECTURE.md"""
 import collections
+import functools
 import os
 import re
 import subprocess
@@ -96,6 +97,7 @@ def check(root, stamp, depfile):
         f.write(f'{stamp}: {TABLE} ' + ' '.join(paths) + '\n')
 
 
+@functools.cache
 def symbols(archive):
     """{file without .c: (defined, undefined) names} of a static library."""
     out = subprocess.run(['nm', '-P', archive], capture_output=True, text=True, check=True).stdout

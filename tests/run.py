@@ -301,10 +301,10 @@ class Tests:
 
     def oom(self):
         """conversions, and passes and ops of programs, in which the n-th allocation fails, for
-        every eighth n (--full: every n), sanitized"""
+        every sixteenth n (--full: every n), sanitized"""
         return counted([PYTHON, 'tests/oom/conversions.py', '--tests',
                         os.path.join(self.folder('asan'), 'tests'), '--every',
-                        '1' if self.args.full else '8'])
+                        '1' if self.args.full else '16'])
 
     def faults(self, script, *more):
         return counted([PYTHON, f'tests/oom/{script}', '--tailor', self.tool('gcc'), '--faults',
@@ -451,7 +451,8 @@ class Tests:
 
     def conformance(self, which):
         return counted([PYTHON, 'tests/conformance/run.py', '--tailor', self.tool('gcc'),
-                        '--sanitized', self.tool('asan'), '--set', which, *ort_options()],
+                        '--sanitized', self.tool('asan'), '--sanitize-every',
+                        '1' if self.args.full else '3', '--set', which, *ort_options()],
                        env=self.quick_end)
 
     def official(self):
@@ -478,7 +479,8 @@ class Tests:
         """models against their NPU form, some sanitized too, some for a chip of the other family"""
         text, total = '', [0, 0, 0]
         for which, tool, *chosen in (('official', 'gcc'), ('official', 'asan', '--sample=8'),
-                                     ('corpus', 'gcc'), ('official', 'gcc', '--soc=Ascend310P3'),
+                                     ('corpus', 'gcc'),
+                                     ('official', 'gcc', '--soc=Ascend310P3', '--sample=3'),
                                      ('corpus', 'gcc', '--soc=Ascend310P3', '--sample=3')):
             more, counts = counted([PYTHON, 'tests/conformance/npu.py', '--tailor',
                                     self.tool(tool), '--set', which, *chosen])
@@ -521,8 +523,8 @@ class Tests:
                         *size, *ort_options()])
 
     def precision_corpus(self):
-        """results of modes of precision against originals, every twelfth model (--full: all)"""
-        return self.against_ort('precision.py', '--sample', '1' if self.args.full else '12')
+        """results of modes of precision against originals, every twentieth model (--full: all)"""
+        return self.against_ort('precision.py', '--sample', '1' if self.args.full else '20')
 
     def kernels(self):
         """kernels of several nodes: random graphs, some sanitized, and models (--full: all)"""

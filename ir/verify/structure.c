@@ -4,6 +4,7 @@
 
 #include "ir/names.h"
 #include "ir/verify/internal.h"
+#include "support/map.h"
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
 
@@ -178,18 +179,28 @@ static void check_control(tl_verifier *v) {
     tl_verify_report(v, TL_NO_NODE, "lists of outgoing and incoming control edges differ");
 }
 
+static bool is_sound_state(const tl_module *m, const tl_state *s) {
+  tl_value_id end = tl_module_value_end(m);
+  return s->input && s->input < end && s->output && s->output < end && s->initial < end &&
+         tl_value_get(m, s->input)->kind == TL_VALUE_INPUT &&
+         tl_value_get(m, s->output)->kind != TL_VALUE_NONE &&
+         tl_value_graph(m, s->input) == tl_value_graph(m, s->output);
+}
+
+/* An input with two next values could have either in the next step. */
 static void check_states(tl_verifier *v) {
   const tl_module *m = v->m;
-  for (uint32_t i = 0; i < m->states.n; i++) {
-    const tl_state *s = &m->states.at[i];
-    tl_value_id end = tl_module_value_end(m);
-    bool sound = s->input && s->input < end && s->output && s->output < end && s->initial < end &&
-                 tl_value_get(m, s->input)->kind == TL_VALUE_INPUT &&
-                 tl_value_get(m, s->output)->kind != TL_VALUE_NONE &&
-                 tl_value_graph(m, s->input) == tl_value_graph(m, s->output);
-    if (!sound)
+  tl_map inputs = {0};
+  for (uint32_t i = 0; i < m->states.n && !v->out_of_memory; i++) {
+    tl_value_id input = m->states.at[i].input;
+    if (!is_sound_state(m, &m->states.at[i]))
       tl_verify_report(v, TL_NO_NODE, "state %u is not an input and a value of the same graph", i);
+    else if (tl_map_find(&inputs, input, NULL))
+      tl_verify_report(v, TL_NO_NODE, "state %u: the input '%.*s' has two next values", i,
+                       TL_SV_ARG(tl_sym(m, tl_value_get(m, input)->name)));
+    v->out_of_memory |= !tl_map_set(&inputs, input, i);
   }
+  tl_map_release(&inputs);
 }
 
 static bool is_value(const tl_module *m, tl_value_id v) {

@@ -27,6 +27,23 @@ tl_status tl_pinned_find(tl_pass *p, const tl_module *m, tl_pinned *out) {
   return TL_OK;
 }
 
+/* Returns true if a state, a gradient, the loss or the seed is v. */
+static bool is_named_by_step(const tl_module *m, tl_value_id v) {
+  for (uint32_t i = 0; i < m->states.n; i++)
+    if (m->states.at[i].output == v || m->states.at[i].initial == v)
+      return true;
+  for (uint32_t i = 0; i < m->gradients.n; i++)
+    if (m->gradients.at[i].grad == v || m->gradients.at[i].indices == v)
+      return true;
+  return m->loss == v || m->seed == v;
+}
+
+bool tl_has_role(const tl_module *m, const tl_pinned *pinned, tl_value_id v) {
+  if (!pinned->at || v < pinned->n)
+    return tl_is_pinned(pinned, v);
+  return is_named_by_step(m, v);
+}
+
 tl_status tl_visit_nodes(tl_pass *p, tl_module *m, tl_node_visit visit) {
   tl_pinned pinned;
   TL_TRY(tl_pinned_find(p, m, &pinned));

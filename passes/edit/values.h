@@ -22,6 +22,10 @@ static inline bool tl_is_pinned(const tl_pinned *pinned, tl_value_id v) {
   return v < pinned->n && pinned->at[v];
 }
 
+/* Returns true if v has a role now: also a value that is newer than `pinned`, to which
+ * tl_value_move_roles gave one. O(1) for older values, else O(states + gradients). */
+bool tl_has_role(const tl_module *m, const tl_pinned *pinned, tl_value_id v);
+
 /* Handles one node; may erase it, and may make nodes and graphs. */
 typedef tl_status (*tl_node_visit)(tl_pass *p, tl_module *m, tl_node_id n, const tl_pinned *pinned);
 /* Calls `visit` for every node, outer graphs before the bodies in them; bodies that are made

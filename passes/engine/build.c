@@ -110,11 +110,13 @@ static bool move_controls(tl_building *b) {
 }
 
 /* Returns true if nothing uses the results. Ops with effects go only if another node replaces
- * them. */
-static bool is_dead(const tl_module *m, tl_node_id n, bool replaced) {
+ * them, and so do results with a role in training: commit() has given it to the replacement. */
+static bool is_dead(const tl_building *b, tl_node_id n, bool replaced) {
+  const tl_module *m = b->match->m;
   const tl_node *node = tl_node_get(m, n);
   for (uint32_t i = 0; i < node->n_results; i++)
-    if (tl_value_get(m, node->results + i)->n_uses)
+    if (tl_value_get(m, node->results + i)->n_uses ||
+        (!replaced && tl_has_role(m, &b->match->facts->pinned, node->results + i)))
       return false;
   return replaced || !tl_op_has_trait(node->op, TL_TRAIT_EFFECT);
 }
@@ -133,7 +135,7 @@ static void erase_old(tl_building *b) {
       }
     if (!last)
       return;
-    if (is_dead(match->m, last, !match->rule->match[which].shared && b->out->n_nodes > 0))
+    if (is_dead(b, last, !match->rule->match[which].shared && b->out->n_nodes > 0))
       tl_node_erase(match->m, last);
     match->nodes[which] = TL_NO_NODE;
   }

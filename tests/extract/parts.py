@@ -119,7 +119,7 @@ class Parts:
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--tailor', required=True)
-    p.add_argument('--every', type=int, default=10)
+    p.add_argument('--every', type=int, default=20)
     p.add_argument('--cuts', type=int, default=4)
     p.add_argument('--seed', type=int, default=1)
     p.add_argument('folders', nargs='*')
