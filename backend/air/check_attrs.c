@@ -37,8 +37,7 @@ static tl_status check_list(const tl_air_checker *c, tl_air_bytes list) {
 }
 
 /* Checks a TensorDef: its data has exactly the bytes that its desc asks for. If the node has a
- * location, the data is outside and the attribute "length" must have that size. n: NULL if the
- * tensor is not an attribute of a node. */
+ * location, the data is outside and the attribute "length" must have that size. */
 static tl_status check_tensor(const tl_air_checker *c, tl_air_bytes tensor,
                               const tl_air_op_def *n) {
   tl_air_field desc = tl_air_find_field(tensor, TL_TENSORDEF_DESC);
@@ -51,11 +50,11 @@ static tl_status check_tensor(const tl_air_checker *c, tl_air_bytes tensor,
     return tl_air_fault(c, "a constant of unknown shape or size");
   uint64_t have = data.body.p ? tl_air_length(data.body) : 0;
   uint64_t needed = bits / 8 + (bits % 8 != 0);
-  if (n && n->outside && have)
+  if (n->outside && have)
     return tl_air_fault(c, "a constant has its data both in the file and outside");
-  if (n && n->outside && (needed == 0 || n->length < 0 || (uint64_t)n->length != needed))
+  if (n->outside && (needed == 0 || n->length < 0 || (uint64_t)n->length != needed))
     return tl_air_fault(c, "a constant's length is not the size of its shape");
-  if (have != needed && !(n && n->outside))
+  if (have != needed && !n->outside)
     return tl_air_fault(c, "a constant's data does not have the size of its shape");
   return TL_OK;
 }
@@ -109,7 +108,7 @@ static tl_status check_attr(const tl_air_checker *c, tl_air_bytes key, tl_air_by
     int which = n ? tl_air_bookkeeping(key) : -1;
     return which < 0 ? check_list(c, f.body) : check_bookkeeping(c, which, f.body, n);
   }
-  case TL_ATTRDEF_T: return check_tensor(c, f.body, n);
+  case TL_ATTRDEF_T: return n ? check_tensor(c, f.body, n) : TL_OK; /* of others: carried too */
   default: return tl_air_fault(c, "an attribute of a kind that loaders cannot read");
   }
 }

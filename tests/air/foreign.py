@@ -197,6 +197,7 @@ def keeps(t):
     t.write('air_weight/net/Const_fc', s.floats([1 if i % 5 == 0 else 0 for i in range(16)]))
     t.stays('mind', s.mind_spore(), split_inside)
     t.stays('flow', s.control_flow())
+    t.stays('tensors', s.tensors_of_others())
     p = t.run('convert', 'torch.air', '-o', 'split.air', '-q', '-O0', '--external-weight=2')
     t.expect('weights stay outside', p.returncode == 0, p.stderr)
 

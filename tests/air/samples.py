@@ -305,6 +305,17 @@ def mind_spore():
     return model(graph('0_net', nodes, ['input:0'], ['Default/ReLU-op2:0']), name='MindSpore')
 
 
+def tensors_of_others():
+    """Attributes of a port, a graph and the model that are tensors: only a loader of its own reads
+    them, and their data need not have the size of a shape."""
+    short = tensor(desc(F32, [4]), floats([1, 2]))
+    d = desc(F32, [2], of_port=short)
+    nodes = [placeholder('x', 0, d), node('r', 'Relu', ['x:0'], [d], [d], ['x'], ['y']),
+             output(['r:0'], [d])]
+    return model(graph('g', nodes, ['x:0'], ['r:0'], of_graph=message((12, 2, b''))),
+                 of_model=short)
+
+
 def control_flow():
     """If, Case, While, PartitionedCall in each other; Variable and Assign; a body that leaves an
     operand out and numbers its Data nodes otherwise than its node does."""
