@@ -229,6 +229,7 @@ void tl_maker_replace(tl_maker *k, tl_value_id old, tl_value_id made) {
       return;
     }
   }
+  tl_value_move_roles(k->m, old, made);
   tl_value_replace_uses(k->m, old, made);
 }
 

@@ -88,8 +88,9 @@ bool tl_maker_infer(tl_maker *k, tl_node_id n);
 /* Returns a fresh symbol "BASE/WORD", with a number if needed; TL_NO_SYMBOL if memory is out. */
 tl_symbol tl_maker_name(tl_maker *k, tl_sv word);
 
-/* Replaces `old`, a result of `like`, by `made` in all uses. If `old` is a graph output, an
- * Identity before `before` carries its name, so that names of outputs stay. */
+/* Replaces `old`, a result of `like`, by `made` in all uses and in its roles in training. If `old`
+ * is a graph output, an Identity before `before` carries its name, so that names of outputs
+ * stay. */
 void tl_maker_replace(tl_maker *k, tl_value_id old, tl_value_id made);
 
 /* State of the graph for tl_maker_undo: the last node before the insertion point and the number of

@@ -6,7 +6,7 @@
 
 /* Most modules have no training state and then need no table. */
 tl_status tl_pinned_find(tl_pass *p, const tl_module *m, tl_pinned *out) {
-  *out = (tl_pinned){NULL, 0};
+  *out = (tl_pinned){NULL, 0, NULL};
   if (m->states.n == 0 && m->gradients.n == 0)
     return TL_OK;
   uint32_t n = tl_module_value_end(m);
@@ -23,25 +23,12 @@ tl_status tl_pinned_find(tl_pass *p, const tl_module *m, tl_pinned *out) {
     at[m->gradients.at[i].indices] = true;
   }
   at[m->loss] = at[m->seed] = true;
-  *out = (tl_pinned){at, n};
+  *out = (tl_pinned){at, n, NULL};
   return TL_OK;
 }
 
-/* Returns true if a state, a gradient, the loss or the seed is v. */
-static bool is_named_by_step(const tl_module *m, tl_value_id v) {
-  for (uint32_t i = 0; i < m->states.n; i++)
-    if (m->states.at[i].output == v || m->states.at[i].initial == v)
-      return true;
-  for (uint32_t i = 0; i < m->gradients.n; i++)
-    if (m->gradients.at[i].grad == v || m->gradients.at[i].indices == v)
-      return true;
-  return m->loss == v || m->seed == v;
-}
-
-bool tl_has_role(const tl_module *m, const tl_pinned *pinned, tl_value_id v) {
-  if (!pinned->at || v < pinned->n)
-    return tl_is_pinned(pinned, v);
-  return is_named_by_step(m, v);
+bool tl_pin_newer(const tl_pinned *pinned, tl_value_id v) {
+  return tl_map_set(pinned->newer, v, 1);
 }
 
 tl_status tl_visit_nodes(tl_pass *p, tl_module *m, tl_node_visit visit) {
@@ -125,8 +112,9 @@ static bool note_body(tl_merge_facts *facts, const tl_module *m, const tl_graph 
 /* Names matter for bodies only: without bodies no name can hide another. */
 tl_status tl_merge_facts_find(tl_pass *p, const tl_module *m, tl_merge_facts *out) {
   bool ok = true;
-  *out = (tl_merge_facts){.pinned = {NULL, 0}};
+  *out = (tl_merge_facts){.pinned = {NULL, 0, NULL}};
   TL_TRY(tl_pinned_find(p, m, &out->pinned));
+  out->pinned.newer = &out->newer;
   for (uint32_t i = 0; i < m->graphs.n && ok; i++)
     if (m->graphs.at[i]->kind == TL_GRAPH_BODY && !m->graphs.at[i]->erased)
       ok = note_body(out, m, m->graphs.at[i]);
@@ -136,7 +124,10 @@ tl_status tl_merge_facts_find(tl_pass *p, const tl_module *m, tl_merge_facts *ou
   return tl_no_memory(m);
 }
 
-void tl_merge_facts_release(tl_merge_facts *facts) { tl_map_release(&facts->body_names); }
+void tl_merge_facts_release(tl_merge_facts *facts) {
+  tl_map_release(&facts->newer);
+  tl_map_release(&facts->body_names);
+}
 
 /* Returns true if a user of v could not refer to it as `name` from graph `home`: a node with bodies
  * around that user has a value of that name, which would hide v. */

@@ -12,6 +12,7 @@
 typedef struct tl_pinned {
   const bool *at; /* [n] by value id, scratch; NULL: no value is pinned */
   uint32_t n;
+  tl_map *newer; /* values from n on to which a role was moved since; NULL: nobody moves roles */
 } tl_pinned;
 
 /* Collects the pinned values of a module. Returns TL_NO_MEMORY, reported. O(states + gradients),
@@ -19,12 +20,13 @@ typedef struct tl_pinned {
 tl_status tl_pinned_find(tl_pass *p, const tl_module *m, tl_pinned *out) TL_NODISCARD;
 /* Returns true if v must keep its identity. O(1). */
 static inline bool tl_is_pinned(const tl_pinned *pinned, tl_value_id v) {
-  return v < pinned->n && pinned->at[v];
+  if (v < pinned->n)
+    return pinned->at[v];
+  return pinned->newer && tl_map_find(pinned->newer, v, NULL);
 }
-
-/* Returns true if v has a role now: also a value that is newer than `pinned`, to which
- * tl_value_move_roles gave one. O(1) for older values, else O(states + gradients). */
-bool tl_has_role(const tl_module *m, const tl_pinned *pinned, tl_value_id v);
+/* Pins v, a value that is newer than what was collected and is to get the role of a pinned one.
+ * False if memory is out. O(1). */
+bool tl_pin_newer(const tl_pinned *pinned, tl_value_id v) TL_NODISCARD;
 
 /* Handles one node; may erase it, and may make nodes and graphs. */
 typedef tl_status (*tl_node_visit)(tl_pass *p, tl_module *m, tl_node_id n, const tl_pinned *pinned);
@@ -50,6 +52,7 @@ bool tl_value_leaves_graph(const tl_module *m, tl_value_id v);
 /* Facts about a module that decide whether two of its values may be merged. */
 typedef struct tl_merge_facts {
   tl_pinned pinned;
+  tl_map newer;      /* owned; that of `pinned`: the facts must stay where they are */
   tl_map body_names; /* owned; holds (owner, name) for each named value of a body of `owner`, and
                       * (TL_NO_NODE, name) -> the only such owner, or TL_NO_NODE if there are
                       * several. Merging does not change it: a name moves within its graph */
@@ -58,7 +61,7 @@ typedef struct tl_merge_facts {
 /* Collects these facts. Returns TL_NO_MEMORY, reported, with nothing to release. O(states + values
  * of bodies). */
 tl_status tl_merge_facts_find(tl_pass *p, const tl_module *m, tl_merge_facts *out) TL_NODISCARD;
-/* Releases the map of names. */
+/* Releases the maps. */
 void tl_merge_facts_release(tl_merge_facts *facts);
 
 /* Returns true if `from` may be replaced by `to`. The conditions:

@@ -50,8 +50,11 @@ static bool fit_outputs(tl_building *b) {
       return tl_build_refuse(b, "OPERANDS", "it would return itself");
     bool own = tl_value_producer(m, new) && r->build[r->values[v].built].forward == false;
     /* A fusion may make a state or gradient anew: commit() hands its role to the new value. */
-    if ((!own || r->kind == TL_RULE_CLEANUP) && tl_is_pinned(&b->match->facts->pinned, old))
+    bool pinned = tl_is_pinned(&b->match->facts->pinned, old);
+    if (pinned && (!own || r->kind == TL_RULE_CLEANUP))
       return tl_build_refuse(b, "PINNED", "a training state keeps its identity");
+    if (pinned && !tl_pin_newer(&b->match->facts->pinned, new))
+      return tl_build_no_memory(b);
     if (!tl_type_refine(m, tl_value_type(m, old), tl_value_type(m, new), &type))
       return tl_build_refuse(b, "SHAPE", "its result has another type");
     if (own)
@@ -116,7 +119,7 @@ static bool is_dead(const tl_building *b, tl_node_id n, bool replaced) {
   const tl_node *node = tl_node_get(m, n);
   for (uint32_t i = 0; i < node->n_results; i++)
     if (tl_value_get(m, node->results + i)->n_uses ||
-        (!replaced && tl_has_role(m, &b->match->facts->pinned, node->results + i)))
+        (!replaced && tl_is_pinned(&b->match->facts->pinned, node->results + i)))
       return false;
   return replaced || !tl_op_has_trait(node->op, TL_TRAIT_EFFECT);
 }
@@ -152,12 +155,11 @@ static bool is_npu_node(const tl_module *m, tl_node_id n) {
 static void commit(tl_building *b) {
   tl_module *m = b->match->m;
   const tl_rule *r = b->match->rule;
-  const tl_pinned *pinned = &b->match->facts->pinned; /* newer values may be pinned, too */
   b->out->n_outputs = 0;
   for (uint8_t v = 0; v < r->n_values; v++) {
     if (!tl_build_is_output(r, v) || !(b->match->bound >> v & 1))
       continue;
-    if (pinned->at && (b->match->values[v] >= pinned->n || pinned->at[b->match->values[v]]))
+    if (tl_is_pinned(&b->match->facts->pinned, b->match->values[v]))
       tl_value_move_roles(m, b->match->values[v], b->made[v]);
     tl_value_merge(m, b->match->values[v], b->made[v]);
     b->out->outputs[b->out->n_outputs++] = b->made[v];

@@ -208,7 +208,7 @@ static bool is_unused(const engine *e, tl_node_id n) {
     return false;
   for (uint32_t i = 0; i < node->n_results; i++)
     if (tl_value_get(e->m, node->results + i)->n_uses ||
-        tl_has_role(e->m, &e->facts.pinned, node->results + i))
+        tl_is_pinned(&e->facts.pinned, node->results + i))
       return false;
   return true;
 }

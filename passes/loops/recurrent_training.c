@@ -527,18 +527,6 @@ static void make_constants(layer *l) {
     l->peephole[i] = gates(l, k, all, 0, i, i + 1);
 }
 
-/* Replaces a result; `now` is the gradient or the next state that the result was. */
-static void replace(layer *l, uint32_t result) {
-  tl_value_id old = tl_result(l->m, l->n, result), now = l->made[result];
-  bool leaves = tl_value_leaves_graph(l->m, old);
-  if (tl_maker_failed(&l->k))
-    return;
-  tl_maker_replace(&l->k, old, now);
-  if (leaves && !tl_maker_failed(&l->k)) /* under its name */
-    now = tl_result(l->m, tl_node_get(l->m, l->n)->previous, 0);
-  tl_value_move_roles(l->m, old, now);
-}
-
 /* ---- the pass -------------------------------------------------------------------------------- */
 
 static tl_status visit(layer *l) {
@@ -564,7 +552,7 @@ static tl_status visit(layer *l) {
   }
   for (uint32_t i = 0; i < MOST_RESULTS; i++)
     if (l->made[i])
-      replace(l, i);
+      tl_maker_replace(&l->k, tl_result(l->m, l->n, i), l->made[i]);
   TL_TRY(tl_maker_status(&l->k));
   tl_pass_remark(l->p, l->m, l->n, true, "a Scan over the steps");
   tl_node_erase(l->m, l->n);

@@ -188,20 +188,50 @@ static tl_status infer_again(tl_module *m, tl_node_id n, bool *changed) {
   return status;
 }
 
-/* One sweep behind the producer; only nodes with a changed operand are inferred. */
+static bool has_changed_operand(const tl_module *m, tl_node_id n, const bool *changed) {
+  for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++)
+    if (changed[tl_operand(m, n, i)])
+      return true;
+  return false;
+}
+
+static tl_status refresh_bodies(tl_module *m, tl_node_id n, bool *changed, bool *any);
+
+/* One sweep from `first` to the end of its graph; only nodes with a changed operand are inferred,
+ * and those whose bodies give something that changed. */
+static tl_status refresh_from(tl_module *m, tl_node_id first, bool *changed) {
+  for (tl_node_id n = first; n; n = tl_node_get(m, n)->next) {
+    bool again = has_changed_operand(m, n, changed);
+    TL_TRY(refresh_bodies(m, n, changed, &again));
+    if (again)
+      TL_TRY(infer_again(m, n, changed));
+  }
+  return TL_OK;
+}
+
+/* Does the same in the bodies of node n, which may capture what changed. Sets *any if one of their
+ * outputs did. */
+static tl_status refresh_bodies(tl_module *m, tl_node_id n, bool *changed, bool *any) {
+  for (uint32_t a = 0; a < tl_node_get(m, n)->n_attrs; a++) {
+    uint32_t count;
+    const tl_graph_id *at = tl_attr_graphs(&tl_node_get(m, n)->attrs[a], &count);
+    for (uint32_t i = 0; i < count; i++) {
+      const tl_graph *body = tl_graph_get(m, at[i]);
+      TL_TRY(refresh_from(m, body->first, changed));
+      *any = *any || has_changed_operand(m, body->ret, changed);
+    }
+  }
+  return TL_OK;
+}
+
 tl_status tl_comm_refresh_types(tl_module *m, tl_value_id from, bool *fits) {
   bool *changed = calloc(tl_module_value_end(m), sizeof *changed);
-  tl_status status = changed ? TL_OK : TL_NO_MEMORY;
   tl_node_id n = tl_value_producer(m, from);
+  tl_status status = changed ? TL_OK : TL_NO_MEMORY;
   if (changed)
     changed[from] = true;
-  for (n = n && changed ? tl_node_get(m, n)->next : TL_NO_NODE; n && status == TL_OK;
-       n = tl_node_get(m, n)->next) {
-    bool again = false;
-    for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands && !again; i++)
-      again = changed[tl_operand(m, n, i)];
-    status = again ? infer_again(m, n, changed) : TL_OK;
-  }
+  if (changed && n)
+    status = refresh_from(m, tl_node_get(m, n)->next, changed);
   free(changed);
   *fits = status == TL_OK;
   return status == TL_NO_MEMORY ? tl_no_memory(m) : TL_OK;
