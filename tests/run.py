@@ -383,6 +383,12 @@ class Tests:
         return counted([PYTHON, 'tests/train/random_train.py', '--tailor', self.tool('gcc'),
                         '--n', '120'])
 
+    def planted_roles(self):
+        """states and gradients planted into golden modules: no pass loses them (every 15th file;
+        --full: all)"""
+        return counted([PYTHON, 'tests/train/planted_roles.py', '--tailor', self.tool('gcc'),
+                        '--every', '1' if self.args.full else '15'])
+
     def loop_steps(self):
         """several steps in a loop against as many runs of the step"""
         return counted([PYTHON, 'tests/train/loop_steps.py', '--tailor', self.tool('gcc'),

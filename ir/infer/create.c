@@ -61,6 +61,12 @@ tl_status tl_infer_constant(tl_infer *ctx, uint32_t node) {
   return tl_infer_fail(ctx, "a constant needs one of the attributes value, sparse_value, value_*");
 }
 
+/* A constant of an AIR file. Text dumps leave the value out; then its desc says the type. */
+tl_status tl_infer_held_constant(tl_infer *ctx, uint32_t node) {
+  const tl_attr *a = tl_node_attr(ctx->m, node, TL_SYM_value);
+  return a ? set_constant(ctx, a) : TL_OK;
+}
+
 /* ---- ConstantOfShape, EyeLike --------------------------------------------------------------- */
 
 /* Tracks the same integer n times. */

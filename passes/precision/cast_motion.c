@@ -115,7 +115,8 @@ static bool may_skip(tl_motion *motion, tl_node_id p, tl_node_id c) {
 static void erase_unused(tl_motion *motion, tl_node_id n) {
   while (is_cast(motion->m, n)) {
     const tl_node *node = tl_node_get(motion->m, n);
-    if (tl_value_get(motion->m, node->results)->n_uses || node->control_in || node->control_out)
+    if (tl_value_get(motion->m, node->results)->n_uses || node->control_in || node->control_out ||
+        tl_is_pinned(&motion->facts.pinned, node->results))
       return;
     tl_value_id v = tl_operand(motion->m, n, 0);
     tl_node_erase(motion->m, n);

@@ -208,3 +208,7 @@ $ printf 'graph @g(%%n: i64[1]) -> (%%y) {\n  %%x = ConstantOfShape(%%n) : f32[5
 !   hint: correct the declared shape, or give other inputs
 $ sed 's/f32.5./f32[n]/' d.tir >o.tir; tailor run o.tir | grep '"y"'
 > "y"     f32[0]  -    -    -     0    0
+# The loss of a training graph in the dtype that its node says: -log(1/2) each.
+$ printf 'graph @g() -> (%%l, %%p) {\n  const %%s: f32[2,2] = [1, 1, 3, 3]\n  const %%t: i64[2] = [0, 1]\n  %%l, %%p = com.microsoft::SoftmaxCrossEntropyLossInternal(%%s, %%t) {output_type=11}\n}\n' >loss.tir; tailor run loss.tir | grep f64
+> "l"     f64[]     0.6931   0.6931   0.6931   0    0
+> "p"     f64[2,2]  -0.6931  -0.6931  -0.6931  0    0

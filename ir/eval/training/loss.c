@@ -3,6 +3,7 @@
  * SoftmaxCrossEntropyLoss and the forms of com.microsoft. Data is [N, C, d...], labels are [N,
  * d...]. */
 #include "ir/eval/kernel/lines.h"
+#include "ir/eval/kernel/number.h"
 #include "ir/eval/math/elementary.h"
 #include "ir/eval/math/softmax.h"
 
@@ -91,6 +92,14 @@ static tl_dtype float_of(const tl_host *t) {
   return t->dtype == TL_DTYPE_F64 ? TL_DTYPE_F64 : TL_DTYPE_F32;
 }
 
+/* Sets *out to the float of the results: that of the data, unless the node says another. Narrow
+ * ones are made as f32. */
+static tl_status read_output_type(tl_eval *ctx, const tl_host *data, tl_dtype *out) {
+  TL_TRY(tl_eval_dtype_attr(ctx, TL_SYM_output_type, float_of(data), out));
+  *out = *out == TL_DTYPE_F64 ? TL_DTYPE_F64 : TL_DTYPE_F32;
+  return TL_OK;
+}
+
 /* Makes result 0 from logarithms of probabilities. A weight of 0 must not meet a logarithm of
  * -infinity, whose product would be NaN. */
 static tl_status add_losses(tl_eval *ctx, const loss *l, const tl_host *log_prob) {
@@ -124,9 +133,11 @@ tl_status tl_eval_nll_loss(tl_eval *ctx) {
 tl_status tl_eval_softmax_loss(tl_eval *ctx) {
   loss l;
   tl_host *log_prob;
+  tl_dtype to;
   TL_TRY(open_loss(ctx, 0, ctx->arg ? 3 : -1, &l));
   const tl_host *scores = tl_eval_in(ctx, 0);
-  TL_TRY(tl_eval_result_like(ctx, 1, float_of(scores), scores, &log_prob));
+  TL_TRY(read_output_type(ctx, scores, &to));
+  TL_TRY(tl_eval_result_like(ctx, 1, to, scores, &log_prob));
   if (log_prob->n)
     TL_TRY(tl_eval_lines(ctx, scores, l.g, log_prob,
                          (tl_line_work){tl_log_softmax_line, NULL, l.g.n}));
@@ -163,13 +174,15 @@ static void loss_grad_line(void *user, uint64_t line, void *cells, uint64_t n, v
 tl_status tl_eval_softmax_loss_grad(tl_eval *ctx) {
   loss l;
   tl_host *out;
+  tl_dtype to;
   TL_TRY(tl_eval_need_rank(ctx, 0, 0, TL_MAX_RANK));
   TL_TRY(open_loss(ctx, 1, ctx->arg ? 4 : -1, &l));
   const tl_host *log_prob = tl_eval_in(ctx, 1);
   loss_grad d = {.l = &l, .dy = tl_eval_in(ctx, 0), .bias = tl_eval_in(ctx, ctx->arg ? 5 : 4)};
   if (d.dy->n != (l.reduction == NONE ? l.labels->n : 1) || (d.bias && d.bias->n != log_prob->n))
     return tl_eval_fail(ctx, "the gradient or the bias does not fit the data");
-  TL_TRY(tl_eval_result_like(ctx, 0, float_of(log_prob), log_prob, &out));
+  TL_TRY(read_output_type(ctx, log_prob, &to));
+  TL_TRY(tl_eval_result_like(ctx, 0, to, log_prob, &out));
   if (!out->n)
     return TL_OK;
   double whole = l.reduction == MEAN ? sum_weights(&l) : 1;

@@ -260,6 +260,7 @@ static bool only_asks_for_zero(const tl_module *m, tl_value_id v, int depth) {
   return true;
 }
 
+/* The flag of this rank must have the type of the sum: an op of another domain may change it. */
 static bool can_drop(ranks *r, tl_node_id f) {
   const tl_tail *t = r->t;
   const tl_attr *how = tl_node_attr_named(t->m, f, "reduction");
@@ -267,6 +268,7 @@ static bool can_drop(ranks *r, tl_node_id f) {
   tl_node_id p = flag ? tl_value_producer(t->m, flag) : TL_NO_NODE;
   return p && how && how->kind == TL_ATTR_STRING && tl_sv_is(tl_sym(t->m, how->u.s), "sum") &&
          tl_node_get(t->m, f)->n_operands == 1 && tl_node_get(t->m, f)->n_results == 1 &&
+         tl_value_type(t->m, flag) == tl_value_type(t->m, tl_result(t->m, f, 0)) &&
          !tl_node_get(t->m, f)->control_in && !tl_node_get(t->m, f)->control_out &&
          only_asks_for_zero(t->m, tl_result(t->m, f, 0), 0) && !is_local(r, p);
 }
