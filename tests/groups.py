@@ -48,8 +48,8 @@ KINDS = [kind for kinds in GROUPS.values() for kind in kinds]
 # `make check`: what a change breaks most often, on one build, in less than a minute.
 CHECK = ['build_gcc', 'style', 'unit', 'golden', 'golden_rules']
 # What others need comes first (installing waits for the network, so it runs beside a build);
-# fuzzing wants the machine for itself. Within a stage kinds run side by side, as many as there are
-# cores: most wait for one process at a time.
+# fuzzing wants the machine for itself. Within a stage kinds run side by side, one more than there
+# are cores: most wait for one process at a time, some for a browser or a disk.
 STAGES = {'build_gcc': 0, 'ort': 0, 'build_sanitized': 0, 'fuzz': 2}
 SUMMARY = re.compile(r'^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$', re.M)
 # Lines worth showing of a kind in which nothing failed.
@@ -138,7 +138,7 @@ def run_stage(tests, kinds, progress):
         progress.begin(kind)
         return kind, *run_kind(tests, kind)
 
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with concurrent.futures.ThreadPoolExecutor((os.cpu_count() or 1) + 1) as pool:
         for future in concurrent.futures.as_completed([pool.submit(one, k) for k in kinds]):
             kind, shown, counts = future.result()
             progress.end(kind, shown)
