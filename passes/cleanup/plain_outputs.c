@@ -14,6 +14,7 @@
 #include "passes/edit/maker.h"
 #include "passes/edit/passes.h"
 #include "passes/edit/rows.h"
+#include "passes/edit/values.h"
 
 enum { MOST_OUTPUTS = 256, MOST_STEPS = 4096 };
 
@@ -82,7 +83,7 @@ static void tell(const border *b, tl_sv name, const char *what, const char *give
 
 /* ---- the forms ------------------------------------------------------------------------------- */
 
-/* Lets `made` take over the name of an output. */
+/* Lets `made` take over the name and the roles of an output. */
 static tl_status rename(border *b, tl_value_id from, tl_value_id made) {
   tl_symbol name = tl_value_get(b->m, from)->name;
   tl_symbol fresh = tl_maker_name(&b->k, TL_SV("value"));
@@ -90,6 +91,7 @@ static tl_status rename(border *b, tl_value_id from, tl_value_id made) {
     return tl_no_memory(b->m);
   tl_value_set_name(b->m, from, fresh);
   tl_value_set_name(b->m, made, name);
+  tl_value_move_roles(b->m, from, made);
   return add(b, made);
 }
 

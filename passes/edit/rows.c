@@ -3,6 +3,7 @@
 #include "passes/edit/rows.h"
 
 #include "ir/ops_gen.h"
+#include "passes/edit/values.h"
 
 tl_value_id tl_value_origin(const tl_module *m, tl_value_id v) {
   enum { MOST_COPIES = 64 };
@@ -46,13 +47,15 @@ tl_value_id tl_make_element(tl_maker *k, tl_value_id v, int64_t i) {
               : tl_make(k, TL_OP_SequenceAt, v, place, TL_NO_VALUE);
 }
 
-/* Returns true for a node whose one result is a list or an optional that nobody uses. */
+/* Returns true for a node whose one result is a list or an optional that nobody uses, neither a node
+ * nor a training step. */
 static bool is_idle(const tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   const tl_type *t = node->n_results == 1 ? tl_type_get(m, tl_value_type(m, node->results)) : NULL;
   return t && (t->kind == TL_KIND_SEQUENCE || t->kind == TL_KIND_OPTIONAL) &&
          !tl_value_get(m, node->results)->n_uses && !node->control_in && !node->control_out &&
-         !tl_op_has_trait(node->op, TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL | TL_TRAIT_BODY);
+         !tl_op_has_trait(node->op, TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL | TL_TRAIT_BODY) &&
+         !tl_value_has_role(m, node->results);
 }
 
 /* From the end, users before producers; bodies before what surrounds them. */

@@ -55,6 +55,16 @@ bool tl_node_leads_before(const tl_module *m, tl_node_id n, tl_node_id place) {
   return false;
 }
 
+bool tl_value_has_role(const tl_module *m, tl_value_id v) {
+  for (uint32_t i = 0; i < m->states.n; i++)
+    if (m->states.at[i].output == v || m->states.at[i].initial == v)
+      return true;
+  for (uint32_t i = 0; i < m->gradients.n; i++)
+    if (m->gradients.at[i].grad == v || m->gradients.at[i].indices == v)
+      return true;
+  return m->loss == v || m->seed == v;
+}
+
 void tl_value_move_roles(tl_module *m, tl_value_id from, tl_value_id to) {
   for (uint32_t i = 0; i < m->states.n; i++)
     if (m->states.at[i].output == from)

@@ -34,6 +34,9 @@ typedef tl_status (*tl_node_visit)(tl_pass *p, tl_module *m, tl_node_id n, const
  * meanwhile follow. Stops at the first failure. O(nodes). */
 tl_status tl_visit_nodes(tl_pass *p, tl_module *m, tl_node_visit visit) TL_NODISCARD;
 
+/* Returns true if v is the next or the first value of a state, a gradient or its indices, the loss
+ * or the seed. For one question; tl_pinned_find is for many. O(states + gradients). */
+bool tl_value_has_role(const tl_module *m, tl_value_id v);
 /* Moves the training roles of `from` to `to`: next value of a state, gradient or its indices, loss.
  * O(states + gradients). */
 void tl_value_move_roles(tl_module *m, tl_value_id from, tl_value_id to);

@@ -7,8 +7,8 @@ not lose them.
   planted_roles.py --tailor BIN [--every N] [--seed N] [--only TEXT]
 
 Each module is optimized and converted with several settings: nothing may end with an internal
-error, each role must be in the result, and the value that has it must be what it was, as `verify`
-finds when it is an output of both. The last line is 'N passed, M failed, K skipped'; what the
+error, each role must be in the result (AIR files have states only), and the value that has it must
+be what it was, as `verify` finds when it is an output of both. The last line is 'N passed, M failed, K skipped'; what the
 evaluator cannot run, or only with inputs of another kind, is skipped."""
 import argparse
 import concurrent.futures
@@ -109,7 +109,15 @@ class Test:
                                           f'{number}.{suffix}')
             if code not in (0, *REFUSED):
                 return f'{suffix} {options}: exit {code}: {messages[:300]}'
+            if code == 0 and suffix == 'air' and not self.has_states(f'{number}.air', roles):
+                return f'{suffix} {options}: a state is lost'
         return self.compare(number, with_outputs(text, roles), with_outputs(out, roles))
+
+    def has_states(self, name, roles):
+        """Names of inputs are spelled as GE allows, so states are counted."""
+        _, out, _ = self.call('opt', name, '-O0', '-o', '-')
+        found = [kind for kind, _, _ in ROLE.findall(out)]
+        return found.count('state') == [kind for kind, _ in roles].count('state')
 
     def compare(self, number, before, after):
         if after is None:
