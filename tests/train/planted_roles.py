@@ -8,8 +8,9 @@ not lose them.
 
 Each module is optimized and converted with several settings: nothing may end with an internal
 error, each role must be in the result (AIR files have states only), and the value that has it must
-be what it was, as `verify` finds when it is an output of both. The last line is 'N passed, M failed, K skipped'; what the
-evaluator cannot run, or only with inputs of another kind, is skipped."""
+be what it was, as `verify` finds when it is an output of both. The last line is 'N passed, M
+failed, K skipped'; what the evaluator cannot run, or only with inputs of another kind, is
+skipped."""
 import argparse
 import concurrent.futures
 import os
