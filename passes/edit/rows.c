@@ -47,8 +47,8 @@ tl_value_id tl_make_element(tl_maker *k, tl_value_id v, int64_t i) {
               : tl_make(k, TL_OP_SequenceAt, v, place, TL_NO_VALUE);
 }
 
-/* Returns true for a node whose one result is a list or an optional that nobody uses, neither a node
- * nor a training step. */
+/* Returns true for a node whose one result is a list or an optional that neither a node nor a
+ * training step uses. */
 static bool is_idle(const tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   const tl_type *t = node->n_results == 1 ? tl_type_get(m, tl_value_type(m, node->results)) : NULL;
