@@ -308,6 +308,16 @@ void tl_module_set_about(tl_module *m, const tl_about *about) {
   m->extra = about->extra;
 }
 
+tl_status tl_module_need_one_root(const tl_module *m, const char *what) {
+  uint32_t roots = 0;
+  for (uint32_t i = 0; i < m->graphs.n; i++)
+    roots += m->graphs.at[i]->kind == TL_GRAPH_ROOT && !m->graphs.at[i]->erased;
+  if (roots == 1 && tl_module_main(m)->kind == TL_GRAPH_ROOT)
+    return TL_OK;
+  return tl_fail(m->diag, TL_UNSUPPORTED, TL_AT_FILE(m->path),
+                 "%s has one main graph, this module has %u", what, roots);
+}
+
 uint32_t tl_module_count_nodes(const tl_module *m) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < m->graphs.n; i++)

@@ -477,6 +477,9 @@ static inline const tl_type *tl_type_get(const tl_module *m, tl_type_id id) {
   return &m->types.at[id];
 }
 
+/* Refuses a module with more root graphs than one, for which `what` ("an AIR file") has no place.
+ * TL_UNSUPPORTED, reported. O(graphs). */
+tl_status tl_module_need_one_root(const tl_module *m, const char *what) TL_NODISCARD;
 /* Returns the number of nodes in all graphs that are not erased. O(graphs). */
 uint32_t tl_module_count_nodes(const tl_module *m);
 

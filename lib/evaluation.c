@@ -174,6 +174,7 @@ tl_status tl_lib_run_go(tl_lib_run *r, const tl_run_settings *settings) {
   if (emulate != TL_DTYPE_NONE && emulate != TL_DTYPE_F16 && emulate != TL_DTYPE_BF16)
     return tl_fail(&r->context->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                    "only f16 and bf16 can be emulated");
+  TL_TRY(tl_module_need_one_root(r->module, "a run"));
   r->n_outputs = tl_graph_n_outputs(r->module, g);
   r->outputs = calloc(r->n_outputs + 1u, sizeof *r->outputs);
   tl_pool *pool = tl_pool_create(settings->threads > 64 ? 64 : settings->threads);

@@ -274,6 +274,7 @@ static void format_graph(tl_air *a, const tl_graph *g) {
 /* a->graphs is the worklist: planning a graph appends the bodies of its nodes. */
 tl_status tl_air_plan(tl_air *a) {
   const tl_graph *root = tl_module_main(a->m);
+  TL_TRY(tl_module_need_one_root(a->m, "an AIR file"));
   tl_sv name = root->name ? tl_sym(a->m, root->name) : TL_SV("graph");
   a->has_notes = tl_air_has_notes(a->m);
   a->graph_names[root->id] = tl_air_name(&a->graph_pool, TL_SV(""), name);

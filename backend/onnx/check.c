@@ -183,12 +183,7 @@ tl_status tl_onnx_prepare(tl_module *m) {
         m->diag, TL_UNSUPPORTED, TL_AT_FILE(m->path),
         "a module with NPU ops cannot be written as ONNX\vexport before expansion; 'tailor convert "
         "MODEL.air -o MODEL.onnx' turns the ops of an AIR file into ONNX's");
-  uint32_t roots = 0;
-  for (uint32_t i = 0; i < m->graphs.n; i++)
-    roots += m->graphs.at[i]->kind == TL_GRAPH_ROOT && !m->graphs.at[i]->erased;
-  if (roots != 1 || tl_module_main(m)->kind != TL_GRAPH_ROOT)
-    return tl_fail(m->diag, TL_UNSUPPORTED, TL_AT_FILE(m->path),
-                   "an ONNX model has one main graph, this module has %u", roots);
+  TL_TRY(tl_module_need_one_root(m, "an ONNX model"));
   if (tl_graph_n_outputs(m, tl_module_main(m)) == 0)
     return tl_fail(m->diag, TL_INVALID_MODEL, TL_AT_FILE(m->path),
                    "the graph has no output, and an ONNX model needs one");

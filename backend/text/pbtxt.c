@@ -385,6 +385,7 @@ static tl_status write_model(dump *d) {
 tl_status tl_pbtxt_save(tl_module *m, const char *path, const volatile int *cancel,
                         tl_changes *changes) {
   dump d = {.m = m};
+  TL_TRY(tl_module_need_one_root(m, "a text dump"));
   tl_arena_init(&d.arena, 0);
   tl_buf_init(&d.text);
   d.node_names = calloc(tl_module_node_end(m), sizeof *d.node_names);

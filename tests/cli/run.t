@@ -212,3 +212,12 @@ $ sed 's/f32.5./f32[n]/' d.tir >o.tir; tailor run o.tir | grep '"y"'
 $ printf 'graph @g() -> (%%l, %%p) {\n  const %%s: f32[2,2] = [1, 1, 3, 3]\n  const %%t: i64[2] = [0, 1]\n  %%l, %%p = com.microsoft::SoftmaxCrossEntropyLossInternal(%%s, %%t) {output_type=11}\n}\n' >loss.tir; tailor run loss.tir | grep f64
 > "l"     f64[]     0.6931   0.6931   0.6931   0    0
 > "p"     f64[2,2]  -0.6931  -0.6931  -0.6931  0    0
+# A module of several main graphs is for passes: a run, and each kind of file, has one.
+$ printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%y = Neg(%%x)\n}\ngraph @h(%%x: f32[2]) -> (%%y) {\n  %%y = Exp(%%x)\n}\n' >two.tir; tailor run two.tir
+! two.tir: error: a run has one main graph, this module has 2
+? 3
+$ tailor convert two.tir -o two.air; tailor convert two.tir -o two.pbtxt; tailor convert two.tir -o two.onnx
+! two.tir: error: an AIR file has one main graph, this module has 2
+! two.tir: error: a text dump has one main graph, this module has 2
+! two.tir: error: an ONNX model has one main graph, this module has 2
+? 3

@@ -126,6 +126,7 @@ tl_status tl_evaluation_run(tl_evaluation *e, tl_module *m, const tl_host_vec *i
   for (uint32_t i = 0; i < n; i++)
     if (!tl_host_vec_push(outputs, NULL))
       return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
+  TL_TRY(tl_module_need_one_root(m, "a run"));
   TL_TRY(tl_eval_check(m, g->id));
   tl_progress *progress = &e->cli->progress;
   if (!e->part)
