@@ -4,6 +4,8 @@
  * and need no further dependency. */
 #include "support/pattern.h"
 
+#include <stdio.h>
+
 /* Returns where the bracket expression that opens at i ends: behind its ']', or at the end of the
  * text. In it a ']' that comes first, classes such as [:alpha:] and backslashes are ordinary. */
 static size_t behind_bracket(tl_sv text, size_t i) {
@@ -101,8 +103,8 @@ static const char *refused(tl_sv text) {
       return problem;
     if (c == '(' && ++depth > TL_PATTERN_MAX_DEPTH)
       return "nests more than 16 groups";
-    if (c == ')' && depth)
-      depth--;
+    if (c == ')' && depth-- == 0) /* glibc would take it for itself */
+      return tl_pattern_error(REG_EPAREN);
     if (repeats_again(c, before))
       return "repeats a repetition";
     if (c == '{' || (c == '+' && before == ')'))
@@ -132,26 +134,23 @@ const char *tl_pattern_error(int code) {
   }
 }
 
+/* Anchored at both ends: else the C library looks for a match from each byte of a name, and takes
+ * minutes for a name of a megabyte. */
 tl_status tl_pattern_compile(tl_pattern *p, tl_sv text, const char **problem) {
-  char copy[TL_PATTERN_MAX_BYTES + 1];
+  char anchored[TL_PATTERN_MAX_BYTES + sizeof "^()$"];
   *problem = text.n ? refused(text) : "is empty";
   if (*problem)
     return TL_INVALID_ARGUMENT;
-  memcpy(copy, text.p, text.n);
-  copy[text.n] = '\0';
-  int error = regcomp(&p->compiled, copy, REG_EXTENDED);
+  snprintf(anchored, sizeof anchored, "^(%.*s)$", TL_SV_ARG(text));
+  int error = regcomp(&p->compiled, anchored, REG_EXTENDED | REG_NOSUB);
   if (error == 0)
     return TL_OK;
   *problem = tl_pattern_error(error);
   return error == REG_ESPACE ? TL_NO_MEMORY : TL_INVALID_ARGUMENT;
 }
 
-/* The match is the leftmost and of those the longest one: if the whole name fits, the match is all
- * of it. */
 bool tl_pattern_fits(const tl_pattern *p, const char *name, size_t n) {
-  regmatch_t all;
-  return strlen(name) == n && regexec(&p->compiled, name, 1, &all, 0) == 0 && all.rm_so == 0 &&
-         (size_t)all.rm_eo == n;
+  return strlen(name) == n && regexec(&p->compiled, name, 0, NULL, 0) == 0;
 }
 
 void tl_pattern_release(tl_pattern *p) { regfree(&p->compiled); }
