@@ -315,7 +315,8 @@ tl_status tl_module_need_one_root(const tl_module *m, const char *what) {
   if (roots == 1 && tl_module_main(m)->kind == TL_GRAPH_ROOT)
     return TL_OK;
   return tl_fail(m->diag, TL_UNSUPPORTED, TL_AT_FILE(m->path),
-                 "%s has one main graph, this module has %u", what, roots);
+                 "%s has one main graph, this module has %u\vleave one of them in the file", what,
+                 roots);
 }
 
 uint32_t tl_module_count_nodes(const tl_module *m) {

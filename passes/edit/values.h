@@ -25,7 +25,7 @@ static inline bool tl_is_pinned(const tl_pinned *pinned, tl_value_id v) {
   return pinned->newer && tl_map_find(pinned->newer, v, NULL);
 }
 /* Pins v, a value that is newer than what was collected and is to get the role of a pinned one.
- * False if memory is out. O(1). */
+ * `pinned` is that of tl_merge_facts. False if memory is out. O(1). */
 bool tl_pin_newer(const tl_pinned *pinned, tl_value_id v) TL_NODISCARD;
 
 /* Handles one node; may erase it, and may make nodes and graphs. */

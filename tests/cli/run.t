@@ -215,9 +215,15 @@ $ printf 'graph @g() -> (%%l, %%p) {\n  const %%s: f32[2,2] = [1, 1, 3, 3]\n  co
 # A module of several main graphs is for passes: a run, and each kind of file, has one.
 $ printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%y = Neg(%%x)\n}\ngraph @h(%%x: f32[2]) -> (%%y) {\n  %%y = Exp(%%x)\n}\n' >two.tir; tailor run two.tir
 ! two.tir: error: a run has one main graph, this module has 2
+!   hint: leave one of them in the file
 ? 3
 $ tailor convert two.tir -o two.air; tailor convert two.tir -o two.pbtxt; tailor convert two.tir -o two.onnx
 ! two.tir: error: an AIR file has one main graph, this module has 2
+!   hint: leave one of them in the file
 ! two.tir: error: a text dump has one main graph, this module has 2
+!   hint: leave one of them in the file
 ! two.tir: error: an ONNX model has one main graph, this module has 2
+!   hint: leave one of them in the file
 ? 3
+$ tailor info two.tir | grep nodes
+> nodes    2 in 2 graphs

@@ -51,6 +51,7 @@ typedef struct model_info {
   border_vec outputs;
   bool noted; /* these are filled */
   uint32_t nodes;
+  uint32_t graphs; /* bodies among them */
   uint32_t bodies;
   op_count_vec ops;
   op_count_vec unmapped; /* ops without an NPU form, after clean-up */
@@ -270,8 +271,8 @@ static void add_text(tl_buf *out, const char *path, const model_info *info) {
     tl_add_bytes(out, info->weights[d].bytes);
     tl_buf_add_char(out, '\n');
   }
-  tl_buf_printf(out, "nodes    %u in %u graph%s\n", info->nodes, info->bodies + 1,
-                info->bodies ? "s" : "");
+  tl_buf_printf(out, "nodes    %u in %u graph%s\n", info->nodes, info->graphs,
+                info->graphs == 1 ? "" : "s");
   add_ops(out, "ops", &info->ops);
   add_types(out, &info->types);
   if (info->unmapped.n)
@@ -404,11 +405,11 @@ static void add_json(tl_buf *out, const char *path, const model_info *info) {
   tl_json_finish(w);
 }
 
-static uint32_t count_bodies(const tl_module *m) {
-  uint32_t n = 0;
-  for (uint32_t g = 0; g < m->graphs.n; g++)
-    n += !m->graphs.at[g]->erased && m->graphs.at[g]->kind == TL_GRAPH_BODY;
-  return n;
+static void count_graphs(model_info *out, const tl_module *m) {
+  for (uint32_t g = 0; g < m->graphs.n; g++) {
+    out->graphs += !m->graphs.at[g]->erased;
+    out->bodies += !m->graphs.at[g]->erased && m->graphs.at[g]->kind == TL_GRAPH_BODY;
+  }
 }
 
 static bool add_border(border_vec *to, const tl_module *m, tl_value_id v) {
@@ -464,7 +465,7 @@ static tl_status run_passes(tl_cli *cli, tl_module *m, model_info *info) {
 static tl_status gather(tl_cli *cli, tl_module *m, model_info *info) {
   info->module = m;
   info->nodes = tl_module_count_nodes(m);
-  info->bodies = count_bodies(m);
+  count_graphs(info, m);
   info->all_weights = tl_count_weights(m);
   info->files = m->files.n > 1 ? m->files.n - 1 : 0;
   count_dtypes(m, info->weights);
