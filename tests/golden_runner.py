@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Golden tests: a .tir file holds a command, the IR before and the IR after.
 
-  golden_runner.py --tailor BIN [--update] [--dump DIR] PATH...
+  golden_runner.py --tailor BIN [--second BIN] [--update] [--dump DIR] PATH...
 
 `tailor opt ARGS`, as the line '# RUN: opt ARGS' has it, reads each case of the file on standard
 input, and must print what stands below '----'; golden_cases.py says how cases are written.
 '# FAIL: text' lines beside '# RUN:' demand a failing run whose messages contain the text. --update
 rewrites the parts below the lines '----'; --dump keeps both modules as files for a numeric
 comparison. The printed result is run through the same command once more: passes must be
-idempotent."""
+idempotent. --second names the program for these runs, and for those that say what the command would
+print without its passes: a sanitized one has then seen each module already."""
 import argparse
 import concurrent.futures
 import os
@@ -69,11 +70,11 @@ def difference(tool, file, case, out):
     return f'expected:\n{case.after or ""}got:\n{shown}'
 
 
-def check_case(tool, file, case, dump):
+def check_case(tool, second, file, case, dump):
     code, out, messages = run(tool, file.run, case.module)
     if code:
         return f'exit {code}: {messages.strip()}'
-    problem = difference(tool, file, case, out)
+    problem = difference(second, file, case, out)
     if problem:
         return problem
     if dump:
@@ -82,7 +83,7 @@ def check_case(tool, file, case, dump):
                 f.write(text)
     if case.same:  # the result is the module once more
         return None
-    code, again, messages = run(tool, file.run, out)
+    code, again, messages = run(second, file.run, out)
     if code or again != out:
         return f'not idempotent: {messages}\n{again}'
     return None
@@ -101,8 +102,9 @@ def update(tool, file):
     return []
 
 
-def check(tool, path, renew, dump):
+def check(args, path):
     """Problems of a file, one for each case that has one, and the number of cases."""
+    tool, second, dump = args.tailor, args.second or args.tailor, args.dump
     try:
         file = golden_cases.read(path)
     except golden_cases.Bad as problem:
@@ -112,10 +114,10 @@ def check(tool, path, renew, dump):
     if file.fails:
         failure = check_failure(tool, file)
         return [failure] if failure else [], 1
-    if renew:
+    if args.update:
         return update(tool, file), len(file.cases)
     stem = dump and os.path.join(dump, os.path.relpath(path, os.getcwd()).replace(os.sep, '_'))
-    problems = [check_case(tool, file, case, stem and f'{stem}.{i}')
+    problems = [check_case(tool, second, file, case, stem and f'{stem}.{i}')
                 for i, case in enumerate(file.cases)]
     return [f'case {i + 1}: {p}' for i, p in enumerate(problems) if p], len(file.cases)
 
@@ -123,6 +125,7 @@ def check(tool, path, renew, dump):
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--tailor', required=True)
+    p.add_argument('--second')
     p.add_argument('--update', action='store_true')
     p.add_argument('--dump')
     p.add_argument('paths', nargs='+')
@@ -130,7 +133,7 @@ def main():
     passed = failed = 0
     paths = list(tests_under(args.paths))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = list(pool.map(lambda p: check(args.tailor, p, args.update, args.dump), paths))
+        results = list(pool.map(lambda p: check(args, p), paths))
     for path, (problems, cases) in zip(paths, results):
         failed += len(problems)
         passed += cases - len(problems)

@@ -51,6 +51,8 @@ CHECK = ['build_gcc', 'style', 'unit', 'golden', 'golden_rules']
 # fuzzing wants the machine for itself. Within a stage kinds run side by side, one more than there
 # are cores: most wait for one process at a time, some for a browser or a disk.
 STAGES = {'build_gcc': 0, 'ort': 0, 'build_sanitized': 0, 'fuzz': 2}
+# What runs one process for a minute begins first: at the end other cores would have nothing to do.
+LONGEST = ('oom', 'unit', 'growth', 'corpus', 'view')
 SUMMARY = re.compile(r'^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$', re.M)
 # Lines worth showing of a kind in which nothing failed.
 NOTABLE = re.compile(r'(FAIL|skip|[\w-]+: \d+ models|equal to|NPU form)')
@@ -150,6 +152,7 @@ def run_all(tests, kinds):
     total, progress = [0, 0, 0], Progress(kinds)
     for stage in sorted({STAGES.get(kind, 1) for kind in kinds}):
         some = [kind for kind in kinds if STAGES.get(kind, 1) == stage]
+        some.sort(key=lambda kind: kind not in LONGEST)
         for counts in run_stage(tests, some, progress):
             total = [a + b for a, b in zip(total, counts)]
         if stage == 0 and total[1]:

@@ -77,7 +77,9 @@ class Tests:
             p = shell(['meson', 'setup', where, *options], env={'CC': compiler})
             if p.returncode:
                 return p.stdout[-4000:], (0, 1, 0)
-        p = shell(['ninja', '-C', where])
+        # Units, failing allocations and replays run sanitized, unless one build has to do.
+        programs = ['test-programs'] if name != 'gcc' or self.args.quick or self.args.full else []
+        p = shell(['ninja', '-C', where, 'all', *programs])
         return ('' if p.returncode == 0 else p.stdout[-6000:]), (int(not p.returncode),
                                                                int(bool(p.returncode)), 0)
 
@@ -157,7 +159,8 @@ class Tests:
         folders = sorted(os.path.relpath(p, ROOT) for p in
                          glob.glob(os.path.join(ROOT, 'tests', 'golden', '*'))
                          if os.path.basename(p) != 'rules')
-        return counted([PYTHON, 'tests/golden_runner.py', '--tailor', self.tool('asan'), *folders])
+        return counted([PYTHON, 'tests/golden_runner.py', '--tailor', self.tool('asan'),
+                        '--second', self.tool('gcc'), *folders])
 
     def golden_rules(self):
         """IR before and after each rule; the kind 'rules' runs the same cases sanitized"""
@@ -165,12 +168,13 @@ class Tests:
                         'tests/golden/rules'])
 
     def golden_numbers(self):
-        """modules of the golden tests before and after, in ONNX Runtime"""
+        """modules of the golden tests before and after, in ONNX Runtime; of rules every third file
+        (--full: all)"""
         ort = os.path.join(ROOT, 'tests', 'ort')
         if not os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node')):
             raise Skip('ONNX Runtime for Node is not installed')
         return counted([PYTHON, 'tests/golden_numbers.py', '--tailor', self.tool('gcc'), '--ort',
-                        ort, 'tests/golden'])
+                        ort, '--every', '1' if self.args.full else '3', 'tests/golden'])
 
     def rules(self):
         """each rule has a case it takes, one for each condition, and equal numbers, sanitized"""
@@ -197,7 +201,7 @@ class Tests:
 
     def hunt_npu(self):
         """models of all kinds, changed at random: original against NPU form, in the evaluator"""
-        return counted([PYTHON, 'tests/hunt/hunt.py', '--part', 'npu', '--n', '400', '--quiet',
+        return counted([PYTHON, 'tests/hunt/hunt.py', '--part', 'npu', '--n', '250', '--quiet',
                         '--tailor', self.tool('gcc')])
 
     def hunt_train(self):
@@ -205,10 +209,10 @@ class Tests:
         return counted([PYTHON, 'tests/hunt/train.py', '--n', '300', '--tailor', self.tool('gcc')])
 
     def open_sizes(self):
-        """ops whose sizes are open: AIR, equal to their NPU form at three sizes; every third
+        """ops whose sizes are open: AIR, equal to their NPU form at three sizes; every fifth
         (--full: all)"""
         return counted([PYTHON, 'tests/conformance/open_sizes.py', '--tailor', self.tool('gcc'),
-                        *([] if self.args.full else ['--sample', '3'])])
+                        *([] if self.args.full else ['--sample', '5'])])
 
     def memory(self):
         """memory of activations: random graphs against all orders, models against their bound"""
@@ -223,8 +227,8 @@ class Tests:
 
     def user_ops(self):
         """ops that rule files define, in every output; rule files with mistakes, sanitized"""
-        return counted([PYTHON, 'tests/rules/user_ops.py', '--tailor', self.tool('asan'),
-                        *ort_options()], env=self.quick_end)
+        return counted([PYTHON, 'tests/rules/user_ops.py', '--tailor', self.tool('asan'), '--n',
+                        '200' if self.args.full else '100', *ort_options()], env=self.quick_end)
 
     def random_scopes(self):
         """random graphs of nodes that are scattered over scopes, captured, sanitized"""
@@ -242,9 +246,9 @@ class Tests:
                         '--tailor', self.tool('gcc')])
 
     def fused_traps(self):
-        """rules that fuse what the policy of ranges protects, every ninth (--full: all of them)"""
+        """rules that fuse what the policy of ranges protects, every fifteenth (--full: all)"""
         return counted([PYTHON, 'tests/precision/fused.py', '--tailor', self.tool('gcc'),
-                        '--every', '1' if self.args.full else '9'])
+                        '--every', '1' if self.args.full else '15'])
 
     def chips(self):
         """dtypes of AIR files against the tables of all chips and modes (--full: every name)"""
@@ -301,10 +305,10 @@ class Tests:
 
     def oom(self):
         """conversions, and passes and ops of programs, in which the n-th allocation fails, for
-        every sixteenth n (--full: every n), sanitized"""
+        every twentieth n (--full: every n), sanitized"""
         return counted([PYTHON, 'tests/oom/conversions.py', '--tests',
                         os.path.join(self.folder('asan'), 'tests'), '--every',
-                        '1' if self.args.full else '16'])
+                        '1' if self.args.full else '20'])
 
     def faults(self, script, *more):
         return counted([PYTHON, f'tests/oom/{script}', '--tailor', self.tool('gcc'), '--faults',
@@ -328,8 +332,8 @@ class Tests:
         return counted([PYTHON, 'tests/debug/reproducers.py', '--planted', planted])
 
     def oom_commands(self):
-        """every command with an allocation that fails: 8 of each (--full: all)"""
-        return self.faults('memory.py', *([] if self.args.full else ['--sample', '8']))
+        """every command with an allocation that fails: 6 of each (--full: all)"""
+        return self.faults('memory.py', *([] if self.args.full else ['--sample', '6']))
 
     def oom_python(self):
         """the Python package with an allocation that fails: 8 of each session (--full: all)"""
@@ -340,8 +344,8 @@ class Tests:
                         *([] if self.args.full else ['--sample', '8'])])
 
     def file_faults(self):
-        """commands that write files, with a failing call or a signal: 4 of each (--full: all)"""
-        return self.faults('files.py', *([] if self.args.full else ['--sample', '4']))
+        """commands that write files, with a failing call or a signal: 3 of each (--full: all)"""
+        return self.faults('files.py', *([] if self.args.full else ['--sample', '3']))
 
     def kills(self):
         """commands killed before a system call: 6 of each (--full: all, and 300 moments)"""
@@ -458,6 +462,7 @@ class Tests:
     def conformance(self, which):
         return counted([PYTHON, 'tests/conformance/run.py', '--tailor', self.tool('gcc'),
                         '--sanitized', self.tool('asan'), '--sanitize-every',
+                        '1' if self.args.full else '6', '--plain-every',
                         '1' if self.args.full else '3', '--set', which, *ort_options()],
                        env=self.quick_end)
 
@@ -495,9 +500,11 @@ class Tests:
         return text, tuple(total)
 
     def meanings(self):
-        """every NPU node that can be emitted has a meaning for the evaluator"""
+        """every NPU node that can be emitted has a meaning for the evaluator: all that rules make,
+        and what nodes of every third op become (--full: of all)"""
         return counted([PYTHON, 'tests/select/meanings.py', '--tailor', self.tool('gcc'), '--probe',
-                        os.path.join(self.folder('gcc'), 'tests', 'meaning-probe')])
+                        os.path.join(self.folder('gcc'), 'tests', 'meaning-probe'),
+                        '--every', '1' if self.args.full else '3'])
 
     def against_ort(self, script, *more):
         ort = os.path.join(ROOT, 'tests', 'ort')
@@ -529,8 +536,8 @@ class Tests:
                         *size, *ort_options()])
 
     def precision_corpus(self):
-        """results of modes of precision against originals, every twentieth model (--full: all)"""
-        return self.against_ort('precision.py', '--sample', '1' if self.args.full else '20')
+        """results of modes of precision against originals, every thirtieth model (--full: all)"""
+        return self.against_ort('precision.py', '--sample', '1' if self.args.full else '30')
 
     def kernels(self):
         """kernels of several nodes: random graphs, some sanitized, and models (--full: all)"""
@@ -571,7 +578,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument('--only', help=f'comma-separated groups or kinds. {groups.listed()}')
     p.add_argument('--quick', action='store_true', help='what `make check` runs')
-    p.add_argument('--fuzz-seconds', type=int, default=10)
+    p.add_argument('--fuzz-seconds', type=int, default=5)
     p.add_argument('--build', default='build-test')
     p.add_argument('--full', action='store_true', help='all of what is otherwise sampled')
     args = p.parse_args()

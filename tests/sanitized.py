@@ -9,8 +9,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 COVERED = os.path.join(HERE, 'fuzz', 'covered.txt')
 COMMON = ['-Dbuildtype=debugoptimized', '-Doptimization=1', '-Db_sanitize=address,undefined',
           '-Db_lundef=false', '-Dfuzz=true', '-Dwerror=true', '-Dc_link_args=-no-pie']
+# AddressSanitizer reports what -fsanitize=null and object-size would, a little later; lines suffice
+# for its reports, and each of the two is a tenth of the time that compiling takes.
 OPTIONS = [*COMMON,
-           f"-Dc_args=['-fsanitize=fuzzer-no-link','-fsanitize-coverage-allowlist={COVERED}']"]
+           f"-Dc_args=['-fsanitize=fuzzer-no-link','-fsanitize-coverage-allowlist={COVERED}',"
+           "'-fno-sanitize=null,object-size','-g1']"]
 GUIDED = [*COMMON, '-Dc_args=-fsanitize=fuzzer-no-link']
 # Without AddressSanitizer, and guided by branches alone: fifteen times as many inputs in the same
 # time, for targets whose defects are wrong results rather than wrong memory.

@@ -84,10 +84,12 @@ int tl_air_unread_dims(const tl_air *a, tl_node_id n, uint32_t result, tl_dim *d
   return row < 0 ? TL_RANK_UNKNOWN : fill(a, n, (size_t)row, dims);
 }
 
-/* Returns the element type of an operand that must have the type of an output; NONE without one. */
+/* Returns the element type of an operand that must have the type of an output; NONE without one.
+ * Outputs of bodies may be of any type each, whatever class they share with the condition. */
 static tl_dtype shared_dtype(const tl_air *a, tl_node_id n, const tl_op *op, const tl_op_port *p) {
   tl_dtype d = TL_DTYPE_NONE;
-  for (uint32_t i = 0; i < tl_node_get(a->m, n)->n_operands && d == TL_DTYPE_NONE; i++) {
+  uint32_t n_operands = p->heterogeneous ? 0 : tl_node_get(a->m, n)->n_operands;
+  for (uint32_t i = 0; i < n_operands && d == TL_DTYPE_NONE; i++) {
     const tl_op_port *port = tl_op_operand_port(op, i);
     if (port && p->var >= 0 && port->var == p->var)
       d = tl_type_dtype(a->m, tl_value_type(a->m, tl_operand(a->m, n, i)));

@@ -64,13 +64,13 @@ def stays_inside(box, folder, location, *things):
 def signals():
     for number in (signal.SIGTERM, signal.SIGINT):
         name = signal.Signals(number).name
-        yield f'{name} while converting 300000 nodes', interrupted, number, 'nodes'
+        yield f'{name} while converting 100000 nodes', interrupted, number, 'nodes'
         yield f'{name} while copying 256 MiB of weights', interrupted, number, 'weights'
 
 
 def big_model(folder, kind):
     if kind == 'nodes':
-        return write(folder, 'model.onnx', wire.chain(300000))
+        return write(folder, 'model.onnx', wire.chain(100000))
     n = 256 << 20
     write(folder, 'w.bin', b'')
     os.truncate(os.path.join(folder, 'w.bin'), n)

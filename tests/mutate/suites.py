@@ -65,7 +65,7 @@ class Golden:
         """Whether the test itself fails; the server only saw another output."""
         if self.file.fails:
             return golden_runner.check_failure(tailor, self.file)
-        return golden_runner.check_case(tailor, self.file, self.case, None)
+        return golden_runner.check_case(tailor, tailor, self.file, self.case, None)
 
 
 def golden():

@@ -246,6 +246,19 @@ static tl_status insert_sparse(inserting *insertion, const tl_train_grad *g) {
 
 /* ---- collectives of the model ---------------------------------------------------------------- */
 
+/* Returns true if a result may become the operand it was made of: its type says the same, or
+ * nothing. A dim that it names anew may be another size, on which users of the result rely. */
+static bool may_stand_for(const tl_module *m, tl_value_id operand, tl_value_id result) {
+  tl_type_id from = tl_value_type(m, operand), to = tl_value_type(m, result);
+  const tl_type *a = tl_type_get(m, from), *b = tl_type_get(m, to);
+  if (tl_types_clash(m, from, to))
+    return false;
+  for (int i = 0; i < b->rank && i < a->rank; i++)
+    if (tl_dim_is_symbol(b->dims[i]) && a->dims[i] != b->dims[i])
+      return false;
+  return true;
+}
+
 /* Removes the model's own collective; the pass then inserts one of its own. */
 static tl_status drop_collective(inserting *insertion, tl_node_id n) {
   const tl_node *node = tl_node_get(insertion->m, n);
@@ -256,8 +269,7 @@ static tl_status drop_collective(inserting *insertion, tl_node_id n) {
       return tl_fail_code(insertion->m->diag, TL_UNSUPPORTED, "E-AR-REPLACE",
                           tl_node_where(insertion->m, n),
                           "one of its results is a graph output, so it cannot be replaced");
-    if (tl_types_clash(insertion->m, tl_value_type(insertion->m, node->results + i),
-                       tl_value_type(insertion->m, tl_operand(insertion->m, n, i))))
+    if (!may_stand_for(insertion->m, tl_operand(insertion->m, n, i), node->results + i))
       return tl_fail_code(insertion->m->diag, TL_UNSUPPORTED, "E-AR-REPLACE",
                           tl_node_where(insertion->m, n),
                           "one of its results is of another type than its operand, so it cannot be "
