@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Golden tests: a .tir file holds a command, the IR before and the IR after.
 
-  golden_runner.py --tailor BIN [--second BIN] [--update] [--dump DIR] PATH...
+  golden_runner.py --tailor BIN [--second BIN] [--same-every N] [--update] [--dump DIR] PATH...
 
 `tailor opt ARGS`, as the line '# RUN: opt ARGS' has it, reads each case of the file on standard
 input, and must print what stands below '----'; golden_cases.py says how cases are written.
@@ -10,7 +10,8 @@ input, and must print what stands below '----'; golden_cases.py says how cases a
 rewrites the parts below the lines '----'; --dump keeps both modules as files for a numeric
 comparison. The printed result is run through the same command once more: passes must be
 idempotent. --second names the program for these runs, and for those that say what the command would
-print without its passes: a sanitized one has then seen each module already."""
+print without its passes: a sanitized one has then seen each module already. --same-every takes, of
+the cases of each file that must not change, every Nth."""
 import argparse
 import concurrent.futures
 import os
@@ -102,6 +103,13 @@ def update(tool, file):
     return []
 
 
+def sample(cases, every):
+    """[(position, case)] without most of those that must not change."""
+    same = [i for i, case in enumerate(cases) if case.same]
+    left = set(same) - set(same[::every])
+    return [(i, case) for i, case in enumerate(cases) if i not in left]
+
+
 def check(args, path):
     """Problems of a file, one for each case that has one, and the number of cases."""
     tool, second, dump = args.tailor, args.second or args.tailor, args.dump
@@ -116,16 +124,18 @@ def check(args, path):
         return [failure] if failure else [], 1
     if args.update:
         return update(tool, file), len(file.cases)
+    chosen = sample(file.cases, args.same_every)
     stem = dump and os.path.join(dump, os.path.relpath(path, os.getcwd()).replace(os.sep, '_'))
     problems = [check_case(tool, second, file, case, stem and f'{stem}.{i}')
-                for i, case in enumerate(file.cases)]
-    return [f'case {i + 1}: {p}' for i, p in enumerate(problems) if p], len(file.cases)
+                for i, case in chosen]
+    return ([f'case {i + 1}: {p}' for (i, _), p in zip(chosen, problems) if p], len(chosen))
 
 
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--tailor', required=True)
     p.add_argument('--second')
+    p.add_argument('--same-every', type=int, default=1)
     p.add_argument('--update', action='store_true')
     p.add_argument('--dump')
     p.add_argument('paths', nargs='+')

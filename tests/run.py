@@ -163,9 +163,10 @@ class Tests:
                         '--second', self.tool('gcc'), *folders])
 
     def golden_rules(self):
-        """IR before and after each rule; the kind 'rules' runs the same cases sanitized"""
+        """IR before and after each rule; a third of its near misses ('rules' runs all)"""
+        every = '1' if self.args.full or self.args.quick else '3'
         return counted([PYTHON, 'tests/golden_runner.py', '--tailor', self.tool('gcc'),
-                        'tests/golden/rules'])
+                        '--same-every', every, 'tests/golden/rules'])
 
     def golden_numbers(self):
         """modules of the golden tests before and after, in ONNX Runtime; of rules every third file
@@ -305,10 +306,10 @@ class Tests:
 
     def oom(self):
         """conversions, and passes and ops of programs, in which the n-th allocation fails, for
-        every twentieth n (--full: every n), sanitized"""
+        every fortieth n (--full: every n), sanitized"""
         return counted([PYTHON, 'tests/oom/conversions.py', '--tests',
                         os.path.join(self.folder('asan'), 'tests'), '--every',
-                        '1' if self.args.full else '20'])
+                        '1' if self.args.full else '40'])
 
     def faults(self, script, *more):
         return counted([PYTHON, f'tests/oom/{script}', '--tailor', self.tool('gcc'), '--faults',
@@ -489,10 +490,10 @@ class Tests:
     def npu_form(self):
         """models against their NPU form, some sanitized too, some for a chip of the other family"""
         text, total = '', [0, 0, 0]
-        for which, tool, *chosen in (('official', 'gcc'), ('official', 'asan', '--sample=8'),
+        for which, tool, *chosen in (('official', 'gcc'), ('official', 'asan', '--sample=16'),
                                      ('corpus', 'gcc'),
-                                     ('official', 'gcc', '--soc=Ascend310P3', '--sample=3'),
-                                     ('corpus', 'gcc', '--soc=Ascend310P3', '--sample=3')):
+                                     ('official', 'gcc', '--soc=Ascend310P3', '--sample=6'),
+                                     ('corpus', 'gcc', '--soc=Ascend310P3', '--sample=6')):
             more, counts = counted([PYTHON, 'tests/conformance/npu.py', '--tailor',
                                     self.tool(tool), '--set', which, *chosen])
             text += ''.join(f'{s}\n' for s in more.splitlines() if not SUMMARY.match(s))

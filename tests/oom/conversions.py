@@ -5,7 +5,7 @@ one model, and these are the models. Passes, rules and ops of programs come firs
 
   conversions.py --tests FOLDER [--every N]   (of a build: it has oom-test and oom-extend)
 
---every N takes every N-th allocation of conversions.
+--every N takes every N-th allocation of conversions, and more of what is asked elsewhere.
 
 The last line is 'N passed, M failed, 0 skipped'."""
 import argparse
