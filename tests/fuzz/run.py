@@ -37,8 +37,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(HERE))
 import sanitized  # noqa: E402
 
-KINDS = ('air', 'air_models', 'air_text', 'modes', 'onnx', 'onnx_models', 'op_info', 'pipeline',
-         'precision', 'rules', 'run_config', 'switch', 'tir', 'train', 'value')
+KINDS = ('air', 'air_models', 'air_text', 'modes', 'onnx', 'onnx_models', 'op_info', 'options',
+         'pipeline', 'precision', 'rules', 'run_config', 'switch', 'tir', 'train', 'value')
 # Targets with mutators of their own, for runs of a minute and more: what is found by chance in the
 # seconds of a test would make it fail by chance.
 LONG = tuple(kind + '-structured' for kind in (
