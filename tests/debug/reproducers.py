@@ -74,8 +74,8 @@ class Tests:
             p = self.run(plant, 'replay', made[0])
             self.expect(f'{plant} is replayed', p.returncode == 0, p)
 
-    def bad(self, change, what):
-        """What is no reproducer is refused with its path."""
+    def changed(self, change):
+        """A reproducer with another description, replayed."""
         folder = os.path.join(self.folder, 'bad')
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(os.path.join(self.folder, 'elsewhere', f'made-limit-{PASSES[0]}'), folder)
@@ -85,8 +85,22 @@ class Tests:
                 change = json.dumps({**json.load(f), **change})
         with open(path, 'w', encoding='utf-8') as f:
             f.write(change)
-        p = self.run('none', 'replay', 'bad')
+        return self.run('none', 'replay', 'bad')
+
+    def bad(self, change, what):
+        """What is no reproducer is refused with its path."""
+        p = self.changed(change)
         self.expect(what, p.returncode == 2 and 'bad/reproducer.json: error' in p.stderr, p)
+
+    def options(self):
+        """Its options are said to be wrong, or are warned of, once; and count as given."""
+        p = self.changed({'arguments': ['--precision-mood=force_fp16']})
+        self.expect('an unknown option', p.returncode == 1 and
+                    p.stderr.count('unknown option') == 1, p)
+        p = self.changed({'arguments': ['--fusion=A:on'] * 100 + ['--soc-version=Ascend910A',
+                                                                  '--soc-version=Ascend310P3']})
+        self.expect('an option given twice', p.returncode == 5 and
+                    p.stderr.count('given twice') == 1, p)
 
 
 def main():
@@ -108,6 +122,7 @@ def main():
             tests.by_itself(kind, status)
         for change, what in BAD:
             tests.bad(change, what)
+        tests.options()
         p = tests.run('none', 'replay', 'nowhere')
         tests.expect('a folder that is not there', p.returncode == 4, p)
         p = tests.run('none', 'convert', '-', '-o', 'z.air', '--reproducer=r')

@@ -440,6 +440,12 @@ tl_status tl_cli_expand(tl_cli *cli, int argc, char **argv, tl_arguments *out) {
   return tl_arguments_read(&cli->diag, argc, argv, out);
 }
 
+tl_status tl_cli_take(tl_cli *cli, int argc, char **argv) {
+  TL_TRY(parse_all(cli, argc, argv));
+  choose_messages(cli);
+  return check_words(cli);
+}
+
 tl_status tl_cli_parse(tl_cli *cli, int argc, char **argv) {
   /* --log may stand behind the option that is wrong, so a first round prints nothing. If it reports
    * anything, a second round does the same with the verbosity that the first has found. */

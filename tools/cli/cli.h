@@ -105,6 +105,9 @@ tl_status tl_cli_expand(tl_cli *cli, int argc, char **argv, tl_arguments *out) T
 /* Parses the arguments behind the command's name. Reports every mistake; the status is that of
  * the first. */
 tl_status tl_cli_parse(tl_cli *cli, int argc, char **argv) TL_NODISCARD;
+/* Takes further arguments into a command line that was parsed, as if they stood behind its own;
+ * argv must live as long as *cli. Fails likewise. */
+tl_status tl_cli_take(tl_cli *cli, int argc, char **argv) TL_NODISCARD;
 /* Makes an empty command line. command: NULL if none is named. signal: the flag of
  * tl_signals_install. */
 void tl_cli_init(tl_cli *cli, const tl_command *command, const volatile int *signal);

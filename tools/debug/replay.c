@@ -127,13 +127,13 @@ tl_status tl_reproducer_read(tl_cli *cli, const char *folder, tl_reproducer *out
  * are in the folder, so it becomes the working directory. */
 static tl_status take_arguments(tl_cli *cli, const tl_reproducer *r) {
   const char *word = cli->word;
-  char *argv[64];
-  if (r->arguments.n > sizeof argv / sizeof *argv)
-    return tl_fail(&cli->diag, TL_LIMIT, TL_AT_FILE(word), "more than 64 options");
+  char **argv = tl_arena_calloc(&cli->settings.arena, r->arguments.n + 1U, sizeof *argv);
+  if (!argv)
+    return tl_fail_memory(&cli->diag, TL_AT_FILE(word));
   for (uint32_t i = 0; i < r->arguments.n; i++)
     argv[i] = (char *)(uintptr_t)r->arguments.at[i];
   cli->word = NULL;
-  TL_TRY(tl_cli_parse(cli, (int)r->arguments.n, argv));
+  TL_TRY(tl_cli_take(cli, (int)r->arguments.n, argv));
   cli->word = word;
   return tl_settings_resolve(&cli->settings, &cli->diag);
 }
