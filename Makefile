@@ -66,6 +66,7 @@ random:
 	@/usr/bin/python3 tests/ub/random_groups.py --n 100000 --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/train/random_train.py --n 10000 --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/train/tail_random.py --graphs 10000 --tailor build-random/tools/tailor
+	@/usr/bin/python3 tests/hunt/commands.py --n 1000 --lines 5000 --tailor build-random/tools/tailor
 
 # 100,000 conversions in one process: its memory and its open files must not grow. 200 processes at
 # once, and a million nodes with 100 GB of sparse weights.

@@ -23,6 +23,8 @@ SCRIPTS = {
         'example projects for Make, Ninja, CMake, Meson and Bazel, built twice; the jobserver'),
     'cache': ('tests/cache/run.py', 'gcc',
         'the cache of conversions: hits, misses, damage, many processes with kills among them'),
+    'commands': ('tests/hunt/commands.py', 'asan',
+        'files that commands read back, and command lines, changed at random, sanitized'),
     'deps': ('tests/cli/deps.py', 'gcc',
         'files that a build is told of against those that the kernel saw opened'),
     'diff': ('tests/cli/test_diff.py', 'gcc',
