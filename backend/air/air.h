@@ -165,8 +165,9 @@ int tl_air_unread_dims(const tl_air *a, tl_node_id n, uint32_t result, tl_dim *d
 /* Returns the operand whose dtype such a result has, if its port allows it. */
 uint32_t tl_air_unread_operand(const tl_air *a, tl_node_id n, uint32_t result);
 /* Returns the element type of an output of port p that has no known type: that of operands which
- * must have the same, else NONE. Guesses that of one that nobody reads: that of an operand, of the
- * first one mostly, if the port allows it, else the first that the port allows. */
+ * must have the same, else NONE; of a port whose outputs differ in type, what a body gives. Guesses
+ * that of one that nobody reads, unless such a port has it: that of an operand, of the first one
+ * mostly, if the port allows it, else the first that the port allows. */
 uint8_t tl_air_likely_dtype(const tl_air *a, tl_node_id n, uint32_t result, const tl_op *op,
                             const tl_op_port *p);
 /* Appends dims as GE has them: -1 for an open size, the single dim -2 for an unknown rank, no field

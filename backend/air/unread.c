@@ -84,12 +84,10 @@ int tl_air_unread_dims(const tl_air *a, tl_node_id n, uint32_t result, tl_dim *d
   return row < 0 ? TL_RANK_UNKNOWN : fill(a, n, (size_t)row, dims);
 }
 
-/* Returns the element type of an operand that must have the type of an output; NONE without one.
- * Outputs of bodies may be of any type each, whatever class they share with the condition. */
+/* Returns the element type of an operand that must have the type of an output; NONE without one. */
 static tl_dtype shared_dtype(const tl_air *a, tl_node_id n, const tl_op *op, const tl_op_port *p) {
   tl_dtype d = TL_DTYPE_NONE;
-  uint32_t n_operands = p->heterogeneous ? 0 : tl_node_get(a->m, n)->n_operands;
-  for (uint32_t i = 0; i < n_operands && d == TL_DTYPE_NONE; i++) {
+  for (uint32_t i = 0; i < tl_node_get(a->m, n)->n_operands && d == TL_DTYPE_NONE; i++) {
     const tl_op_port *port = tl_op_operand_port(op, i);
     if (port && p->var >= 0 && port->var == p->var)
       d = tl_type_dtype(a->m, tl_value_type(a->m, tl_operand(a->m, n, i)));
@@ -97,9 +95,30 @@ static tl_dtype shared_dtype(const tl_air *a, tl_node_id n, const tl_op *op, con
   return d;
 }
 
+/* Returns the element type of what a body gives for a result; NONE if none says it. The test of a
+ * loop gives no results. */
+static tl_dtype body_dtype(const tl_air *a, tl_node_id n, uint32_t result) {
+  const tl_node *node = tl_node_get(a->m, n);
+  tl_dtype d = TL_DTYPE_NONE;
+  for (uint32_t i = 0; i < node->n_attrs; i++) {
+    uint32_t n_bodies;
+    const uint32_t *bodies = tl_attr_graphs(&node->attrs[i], &n_bodies);
+    if (node->attrs[i].name == TL_SYM_cond)
+      continue;
+    for (uint32_t k = 0; k < n_bodies && d == TL_DTYPE_NONE; k++) {
+      const tl_graph *g = tl_graph_get(a->m, bodies[k]);
+      if (result < tl_graph_n_outputs(a->m, g))
+        d = tl_type_dtype(a->m, tl_value_type(a->m, tl_graph_output(a->m, g, result)));
+    }
+  }
+  return d;
+}
+
 uint8_t tl_air_likely_dtype(const tl_air *a, tl_node_id n, uint32_t result, const tl_op *op,
                             const tl_op_port *p) {
   uint64_t mask = p->var >= 0 ? op->vars[p->var].dtypes : 0;
+  if (p->heterogeneous) /* of any type each, whatever class they share with an operand */
+    return (uint8_t)body_dtype(a, n, result);
   tl_dtype shared = shared_dtype(a, n, op, p);
   if (shared != TL_DTYPE_NONE || tl_value_get(a->m, tl_result(a->m, n, result))->n_uses)
     return (uint8_t)shared;

@@ -150,7 +150,8 @@ def configured(build, seconds, fast):
     steps = [] if os.path.exists(os.path.join(build, 'build.ninja')) else [
         ['meson', 'setup', build, ROOT, *options]]
     steps.append(['ninja', '-C', build, 'tools/tailor'] +
-                 ['tests/fuzz/fuzz-' + kind for kind in KINDS + LONG])
+                 ['tests/fuzz/fuzz-' + kind
+                  for kind in (KINDS + LONG if seconds >= LONG_SECONDS else KINDS)])
     for argv in steps:
         p = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                            env=dict(os.environ, CC='clang'), check=False)
