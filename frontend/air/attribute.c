@@ -186,25 +186,6 @@ static tl_status carry(tl_air_reader *r, tl_proto value, tl_location where, tl_a
   return out->u.s == TL_NO_SYMBOL ? TL_NO_MEMORY : TL_OK;
 }
 
-/* Returns true for an AttrDef of one value or none, whose list can be walked. */
-static bool is_whole(tl_proto value) {
-  tl_field f, item;
-  tl_step step = tl_proto_next(&value, &f);
-  if (step != TL_STEP_FIELD)
-    return step == TL_STEP_END;
-  bool is_list = tl_field_tag(&f) == TL_TAG(TL_ATTRDEF_LIST, TL_WIRE_BYTES);
-  while (is_list && (step = tl_proto_next(&f.body, &item)) == TL_STEP_FIELD)
-    continue;
-  return step != TL_STEP_BAD && tl_proto_next(&value, &f) == TL_STEP_END;
-}
-
-/* Carries what describes the ports of an op that the table lacks. */
-static tl_status carry_ports(tl_air_reader *r, tl_proto value, tl_location where, tl_attr *out) {
-  if (!is_whole(value))
-    return tl_air_malformed(r, value.p, "AttrDef");
-  return carry(r, value, where, out);
-}
-
 /* Reads the one value of an AttrDef. out->kind stays NONE for one that GE drops. */
 static tl_status read_value(tl_air_reader *r, tl_proto value, tl_location where, tl_attr *out) {
   tl_field f;
@@ -318,8 +299,8 @@ tl_status tl_air_attributes(tl_air_reader *r, const tl_air_op *op, tl_location w
     if (attr.name == TL_NO_SYMBOL)
       return TL_NO_MEMORY;
     where.attr = e.key;
-    if (e.use == TL_AIR_PORTS)
-      TL_TRY(carry_ports(r, e.value, where, &attr));
+    if (e.use == TL_AIR_PORTS && tl_air_lists_ports(e.key))
+      TL_TRY(carry(r, e.value, where, &attr));
     else
       TL_TRY(read_value(r, e.value, where, &attr));
     if (r->form == TL_AIR_DUMP)

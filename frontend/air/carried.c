@@ -13,6 +13,19 @@ static const struct {
              {"_ir_outputs_key", "_ir_outputs_value", 2},
              {"_output_name_key", "_output_name_value", UINT64_MAX}};
 
+/* Lists of names that stand alone. */
+static const char *const singles[] = {"_ir_attr_names", "_opt_input"};
+
+bool tl_air_lists_ports(tl_sv key) {
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    if (tl_sv_is(key, pairs[i].names) || tl_sv_is(key, pairs[i].numbers))
+      return true;
+  for (size_t i = 0; i < sizeof singles / sizeof *singles; i++)
+    if (tl_sv_is(key, singles[i]))
+      return true;
+  return false;
+}
+
 /* A list of ports at work. */
 typedef struct counting {
   uint64_t kinds;
@@ -56,6 +69,14 @@ tl_status tl_air_check_ports(const tl_air_reader *r, tl_location where) {
     where.attr = tl_sv_from(pairs[i].numbers);
     return tl_fail(r->d, TL_INVALID_MODEL, where,
                    "this list of ports is wrong, or is not as long as '%s'", pairs[i].names);
+  }
+  for (size_t i = 0; i < sizeof singles / sizeof *singles; i++) {
+    tl_proto value;
+    counting names = {.kinds = UINT64_MAX};
+    where.attr = tl_sv_from(singles[i]);
+    if (tl_air_lookup(r, singles[i], &value) && tl_proto_left(&value) &&
+        !count_ports(value, &names))
+      return tl_fail(r->d, TL_INVALID_MODEL, where, "this list of names is wrong");
   }
   return TL_OK;
 }

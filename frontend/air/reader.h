@@ -162,6 +162,8 @@ tl_status tl_air_desc_read(tl_air_reader *r, tl_proto desc, tl_location where,
                            tl_air_desc *out) TL_NODISCARD;
 
 /* ---- carried.c ---- */
+/* Returns true for a key whose list names or numbers ports, and says no type as others do. */
+bool tl_air_lists_ports(tl_sv key);
 /* Checks the lists of ports of the node that was split, whose op is not of the table: the writer
  * cannot make them anew. TL_INVALID_MODEL. */
 tl_status tl_air_check_ports(const tl_air_reader *r, tl_location where) TL_NODISCARD;

@@ -203,6 +203,17 @@ def weight_in(place, **more):
     return change
 
 
+def unknown_op(key, value):
+    """An op that the table lacks, whose lists of ports are carried."""
+    def change(m):
+        put(m.last(), TYPE, b'NeverHeardOf')
+        attr(m.last(), key, value)
+    return change
+
+
+TYPED = encode([[1, 2, encode([[5, 2, b'\x01'], [20, 0, 4]])]])
+UNTYPED = encode([[1, 2, encode([[5, 2, b'\x01']])]])
+
 CASES = [
     ('edge_to_nothing', 'conv', edge('nobody:0'), 'names a node that its graph does not have'),
     ('edge_beyond', 'conv', edge('x:7'), 'names an output'),
@@ -284,6 +295,13 @@ CASES = [
     ('port_unknown', 'conv', on_node(lambda n: attr(n, '_input_name_key', encode(
         [[1, 2, encode([[2, 2, b'p'], [2, 2, b'q'], [2, 2, b'r'], [2, 2, b's']])]]))), 'port'),
     ('type_unknown', 'conv', on_node(lambda n: put(n, TYPE, b'NeverHeardOf')), None),
+    ('port_names_cut', 'conv', unknown_op('_opt_input', b'\x0a\x06\x2a\x04'), 'list of names'),
+    ('port_names_typed', 'conv', unknown_op('_ir_attr_names', TYPED), 'list of names'),
+    ('port_names_no_list', 'conv', unknown_op('_opt_input', integer(1)), 'list of names'),
+    ('port_names_empty', 'conv', unknown_op('_opt_input', b''), None),
+    ('port_flags_cut', 'conv', unknown_op('is_input_const', b'\x0a\x06\x2a\x04'), 'malformed'),
+    ('port_flags_untyped', 'conv', unknown_op('is_input_const', UNTYPED), None),
+    ('port_flags_typed', 'conv', unknown_op('is_input_const', TYPED), None),
     ('state_of_nothing', 'conv', on_data(lambda n: attr(n, '_tailor_state', text('gone'))),
      'is no output'),
     ('index_twice', 'conv', on_data(lambda n: attr(n, 'index', integer(0))), None),

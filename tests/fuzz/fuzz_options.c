@@ -5,12 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "frontend/config/settings.h"
 #include "frontend/config/values.h"
 #include "ir/options/aipp.h"
+#include "tests/fuzz/file.h"
 #include "tests/fuzz/target.h"
 #include "tools/cli/cli.h"
 #include "tools/cli/response.h"
@@ -44,7 +43,7 @@ static void read_response(const char *path) {
   tl_diag diag = {0};
   tl_settings s;
   tl_arguments words = {0};
-  char file[72];
+  char file[FUZZ_PATH + 1];
   snprintf(file, sizeof file, "@%s", path);
   char program[] = "tailor";
   tl_status status = tl_arguments_read(&diag, 2, (char *[]){program, file, NULL}, &words);
@@ -74,17 +73,14 @@ static void read_list(const char *path, bool images) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  char path[64];
-  int fd = size ? memfd_create("options", 0) : -1;
+  char path[FUZZ_PATH];
+  int fd = size ? fuzz_file(data + 1, size - 1, path) : -1;
   if (fd < 0)
     return 0;
-  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  if (write(fd, data + 1, size - 1) == (ssize_t)(size - 1)) {
-    if (data[0] % 4 < 2)
-      read_response(path);
-    else
-      read_list(path, data[0] % 4 == 2);
-  }
+  if (data[0] % 4 < 2)
+    read_response(path);
+  else
+    read_list(path, data[0] % 4 == 2);
   close(fd);
   return 0;
 }

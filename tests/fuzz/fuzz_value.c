@@ -4,12 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "backend/value/value.h"
 #include "frontend/npy/npz.h"
 #include "frontend/onnx/data.h"
+#include "tests/fuzz/file.h"
 #include "tests/fuzz/target.h"
 
 /* Keeps the last array of an archive. */
@@ -67,13 +66,11 @@ static void try_reader(const char *path, unsigned kind) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  char path[64];
-  int fd = size ? memfd_create("value", 0) : -1;
+  char path[FUZZ_PATH];
+  int fd = size ? fuzz_file(data + 1, size - 1, path) : -1;
   if (fd < 0)
     return 0;
-  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  if (write(fd, data + 1, size - 1) == (ssize_t)(size - 1))
-    try_reader(path, data[0]);
+  try_reader(path, data[0]);
   close(fd);
   return 0;
 }
