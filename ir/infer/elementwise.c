@@ -293,6 +293,20 @@ tl_status tl_infer_prelu(tl_infer *ctx, uint32_t node) {
   return tl_infer_unary(ctx, node);
 }
 
+/* Each bound is one element. */
+tl_status tl_infer_clip(tl_infer *ctx, uint32_t node) {
+  for (uint32_t i = 1; i < tl_node_get(ctx->m, ctx->node)->n_operands; i++) {
+    const tl_type *bound = tl_infer_operand(ctx, i);
+    for (int k = 0; bound && bound->kind == TL_KIND_TENSOR && k < bound->rank; k++)
+      if (tl_dim_is_static(bound->dims[k]) && bound->dims[k] != 1)
+        return tl_infer_fail(ctx,
+                             "operand %u is a bound and must be one element; it has size %lld "
+                             "on axis %d",
+                             i, (long long)bound->dims[k], k);
+  }
+  return tl_infer_unary(ctx, node);
+}
+
 tl_status tl_infer_unary_bool(tl_infer *ctx, uint32_t node) {
   (void)node;
   return tl_infer_set_like(ctx, 0, 0, TL_DTYPE_BOOL);
