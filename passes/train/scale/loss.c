@@ -48,14 +48,15 @@ static tl_value_id only_step(const tl_module *m, tl_value_id v) {
 
 /* Returns where to unscale a gradient. One that the model reduces itself is unscaled behind the
  * collective, even if it is scaled or cast before: what travels keeps its dtype and the scale,
- * which protects it from underflow. */
+ * which protects it from underflow. In a branch the collective has no place behind it for all: there
+ * it is given the unscaled gradient. */
 static tl_value_id reduced(const tl_loss_scaling *scaling, const tl_train_grad *g) {
   enum { DEEPEST = 8 };
   tl_value_id v = g->cls == TL_GRAD_DONE && g->comm ? g->raw : TL_NO_VALUE;
   for (int i = 0; v && i < DEEPEST; i++) {
     tl_value_id sum = result_for(scaling->m, g->comm, v);
     if (sum)
-      return sum;
+      return tl_value_graph(scaling->m, sum) == tl_module_main(scaling->m)->id ? sum : g->raw;
     v = only_step(scaling->m, v);
   }
   return g->raw;
