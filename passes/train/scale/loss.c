@@ -48,8 +48,8 @@ static tl_value_id only_step(const tl_module *m, tl_value_id v) {
 
 /* Returns where to unscale a gradient. One that the model reduces itself is unscaled behind the
  * collective, even if it is scaled or cast before: what travels keeps its dtype and the scale,
- * which protects it from underflow. In a branch the collective has no place behind it for all: there
- * it is given the unscaled gradient. */
+ * which protects it from underflow. A collective in a branch is given the unscaled gradient:
+ * nothing behind it is there for the whole step. */
 static tl_value_id reduced(const tl_loss_scaling *scaling, const tl_train_grad *g) {
   enum { DEEPEST = 8 };
   tl_value_id v = g->cls == TL_GRAD_DONE && g->comm ? g->raw : TL_NO_VALUE;
