@@ -76,7 +76,8 @@ tl_status tl_air_check_ports(const tl_air_reader *r, tl_location where) {
     where.attr = tl_sv_from(singles[i]);
     if (tl_air_lookup(r, singles[i], &value) && tl_proto_left(&value) &&
         !count_ports(value, &names))
-      return tl_fail(r->d, TL_INVALID_MODEL, where, "this list of names is wrong");
+      return tl_fail(r->d, TL_INVALID_MODEL, where,
+                     "this list of names is malformed, or says a type; GE writes the names alone");
   }
   return TL_OK;
 }

@@ -295,9 +295,9 @@ CASES = [
     ('port_unknown', 'conv', on_node(lambda n: attr(n, '_input_name_key', encode(
         [[1, 2, encode([[2, 2, b'p'], [2, 2, b'q'], [2, 2, b'r'], [2, 2, b's']])]]))), 'port'),
     ('type_unknown', 'conv', on_node(lambda n: put(n, TYPE, b'NeverHeardOf')), None),
-    ('port_names_cut', 'conv', unknown_op('_opt_input', b'\x0a\x06\x2a\x04'), 'list of names'),
-    ('port_names_typed', 'conv', unknown_op('_ir_attr_names', TYPED), 'list of names'),
-    ('port_names_no_list', 'conv', unknown_op('_opt_input', integer(1)), 'list of names'),
+    ('port_names_cut', 'conv', unknown_op('_opt_input', b'\x0a\x06\x2a\x04'), 'malformed'),
+    ('port_names_typed', 'conv', unknown_op('_ir_attr_names', TYPED), 'says a type'),
+    ('port_names_no_list', 'conv', unknown_op('_opt_input', integer(1)), 'says a type'),
     ('port_names_empty', 'conv', unknown_op('_opt_input', b''), None),
     ('port_flags_cut', 'conv', unknown_op('is_input_const', b'\x0a\x06\x2a\x04'), 'malformed'),
     ('port_flags_untyped', 'conv', unknown_op('is_input_const', UNTYPED), None),
