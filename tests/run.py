@@ -67,6 +67,10 @@ class Tests:
     def folder(self, name):
         return os.path.join(self.build, 'gcc' if self.args.quick else name)
 
+    def every(self, nth):
+        """How many cases there are to one that a test takes."""
+        return '1' if self.args.full else nth
+
     def tool(self, name):
         return os.path.join(self.folder(name), 'tools', 'tailor')
 
@@ -175,7 +179,7 @@ class Tests:
         if not os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node')):
             raise Skip('ONNX Runtime for Node is not installed')
         return counted([PYTHON, 'tests/golden_numbers.py', '--tailor', self.tool('gcc'), '--ort',
-                        ort, '--every', '1' if self.args.full else '3', 'tests/golden'])
+                        ort, '--every', self.every('3'), 'tests/golden'])
 
     def rules(self):
         """each rule has a case it takes, one for each condition, and equal numbers, sanitized"""
@@ -224,7 +228,7 @@ class Tests:
         """shapes and formats of AIR files by GE's shape rules, a second time; every ninth
         (--full: all)"""
         return counted([PYTHON, 'tests/oracle/ge_shapes.py', '--tailor', self.tool('gcc'),
-                        '--every', '1' if self.args.full else '9'])
+                        '--every', self.every('9')])
 
     def user_ops(self):
         """ops that rule files define, in every output; rule files with mistakes, sanitized"""
@@ -249,7 +253,7 @@ class Tests:
     def fused_traps(self):
         """rules that fuse what the policy of ranges protects, every fifteenth (--full: all)"""
         return counted([PYTHON, 'tests/precision/fused.py', '--tailor', self.tool('gcc'),
-                        '--every', '1' if self.args.full else '15'])
+                        '--every', self.every('15')])
 
     def chips(self):
         """dtypes of AIR files against the tables of all chips and modes (--full: every name)"""
@@ -294,7 +298,7 @@ class Tests:
         all) are the command's, byte for byte; the wheel (--full: built by pip)"""
         library = ['--library', os.path.join(self.folder('gcc'), 'lib', 'libtailor.so')]
         text, counts = counted([PYTHON, 'tests/python/package.py', '--tailor', self.tool('gcc'),
-                                *library, '--every', '1' if self.args.full else '40'])
+                                *library, '--every', self.every('40')])
         more, others = counted([PYTHON, 'tests/python/wheel.py', *library,
                                 *(['--build'] if self.args.full else [])])
         return text + more, tuple(a + b for a, b in zip(counts, others))
@@ -308,8 +312,7 @@ class Tests:
         """conversions, and passes and ops of programs, in which the n-th allocation fails, for
         every fortieth n (--full: every n), sanitized"""
         return counted([PYTHON, 'tests/oom/conversions.py', '--tests',
-                        os.path.join(self.folder('asan'), 'tests'), '--every',
-                        '1' if self.args.full else '40'])
+                        os.path.join(self.folder('asan'), 'tests'), '--every', self.every('40')])
 
     def faults(self, script, *more):
         return counted([PYTHON, f'tests/oom/{script}', '--tailor', self.tool('gcc'), '--faults',
@@ -392,7 +395,7 @@ class Tests:
         """states and gradients planted into golden modules: no pass loses them (every 15th file;
         --full: all)"""
         return counted([PYTHON, 'tests/train/planted_roles.py', '--tailor', self.tool('gcc'),
-                        '--every', '1' if self.args.full else '15'])
+                        '--every', self.every('15')])
 
     def loop_steps(self):
         """several steps in a loop against as many runs of the step"""
@@ -407,32 +410,28 @@ class Tests:
     def air_round_trip(self):
         """models as AIR files: read and written again with the same bytes, and run with the numbers
         of the model (every 6th)"""
-        return counted([PYTHON, 'tests/air/round_trip.py', '--tailor', self.tool('gcc'),
-                        '--every', '6', '--verify', '3'])
+        return counted([PYTHON, 'tests/air/round_trip.py', '--tailor', self.tool('gcc'), '--every',
+                        self.every('6'), '--verify', self.every('3')])
 
     def air_verify(self):
         """models against their AIR files, by verify, with the models' own data (every 9th)"""
         return counted([PYTHON, 'tests/air/verify_corpus.py', '--tailor', self.tool('gcc'),
-                        '--every', '1' if self.args.full else '9'])
+                        '--every', self.every('9')])
 
     def air_attributes(self):
         """attributes in AIR are declared by prototypes or documented (every 25th model)"""
         return counted([PYTHON, 'tests/air/attributes.py', '--tailor', self.tool('gcc'),
-                        '--every', '1' if self.args.full else '25'])
+                        '--every', self.every('25')])
 
     def air_text(self):
         """GE's text dumps: those of models read as their AIR files (every 29th), wrong ones refused
         with the line, sanitized"""
         return counted([PYTHON, 'tests/air/text.py', '--tailor', self.tool('asan'),
-                        '--every', '29'], env=self.quick_end)
+                        '--every', self.every('29')], env=self.quick_end)
 
     def air_raised(self):
         """models as AIR files, those as ONNX again: ONNX Runtime gives the same (every 12th)"""
-        ort = os.path.join(ROOT, 'tests', 'ort')
-        if not os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node')):
-            return 'skip: ONNX Runtime is not installed (tests/ort)\n', (0, 0, 1)
-        return counted([PYTHON, 'tests/air/raised.py', '--tailor', self.tool('gcc'), '--ort', ort,
-                        '--every', '12'])
+        return self.against_ort('../air/raised.py', '--every', self.every('12'))
 
     def op_dtypes(self):
         """dtypes of the op table against those of ONNX"""
@@ -441,7 +440,7 @@ class Tests:
     def extremes(self):
         """nodes of every op with something extreme: nothing ends with an internal error"""
         return counted([PYTHON, 'tests/reader/extremes.py', '--tailor', self.tool('gcc'),
-                        '--every', '40'])
+                        '--every', self.every('40')])
 
     def ort(self):
         """(installs ONNX Runtime for Node, test-only)"""
@@ -462,9 +461,8 @@ class Tests:
 
     def conformance(self, which):
         return counted([PYTHON, 'tests/conformance/run.py', '--tailor', self.tool('gcc'),
-                        '--sanitized', self.tool('asan'), '--sanitize-every',
-                        '1' if self.args.full else '6', '--plain-every',
-                        '1' if self.args.full else '3', '--set', which, *ort_options()],
+                        '--sanitized', self.tool('asan'), '--sanitize-every', self.every('6'),
+                        '--plain-every', self.every('3'), '--set', which, *ort_options()],
                        env=self.quick_end)
 
     def official(self):
@@ -505,7 +503,7 @@ class Tests:
         and what nodes of every third op become (--full: of all)"""
         return counted([PYTHON, 'tests/select/meanings.py', '--tailor', self.tool('gcc'), '--probe',
                         os.path.join(self.folder('gcc'), 'tests', 'meaning-probe'),
-                        '--every', '1' if self.args.full else '3'])
+                        '--every', self.every('3')])
 
     def against_ort(self, script, *more):
         ort = os.path.join(ROOT, 'tests', 'ort')
@@ -524,11 +522,11 @@ class Tests:
 
     def spellings(self):
         """layers as exporters spell them, every sixth: few nodes, and the same numbers"""
-        return self.against_ort('spellings.py', '--every', '6', *groups.findings())
+        return self.against_ort('spellings.py', '--every', self.every('6'), *groups.findings())
 
     def emulation(self):
         """--emulate f16 against nodes in f16 in ONNX Runtime, every eighth"""
-        return self.against_ort('emulate.py', '--every', '8')
+        return self.against_ort('emulate.py', '--every', self.every('8'))
 
     def quantized(self):
         """quantized networks and models: equal with integers, every fourth model (--full: all)"""
@@ -538,15 +536,14 @@ class Tests:
 
     def precision_corpus(self):
         """results of modes of precision against originals, every thirtieth model (--full: all)"""
-        return self.against_ort('precision.py', '--sample', '1' if self.args.full else '30')
+        return self.against_ort('precision.py', '--sample', self.every('30'))
 
     def kernels(self):
         """kernels of several nodes: random graphs, some sanitized, and models (--full: all)"""
         text, total = '', [0, 0, 0]
-        every = '1' if self.args.full else '8'
         for script, tool, *size in (('random_groups.py', 'asan', '--n', '600'),
                                     ('random_groups.py', 'gcc', '--n', '4000'),
-                                    ('model_groups.py', 'gcc', '--sample', every)):
+                                    ('model_groups.py', 'gcc', '--sample', self.every('8'))):
             more, counts = counted([PYTHON, 'tests/ub/' + script, '--tailor', self.tool(tool),
                                     *size])
             text += more
@@ -560,8 +557,8 @@ class Tests:
 
     def determinism(self):
         """exact evaluation: threads, compilers, vector units"""
-        builds = ['--tailor', self.tool('gcc'), '--other', self.tool('asan')]
-        return counted([PYTHON, 'tests/conformance/determinism.py', *builds])
+        return counted([PYTHON, 'tests/conformance/determinism.py', '--tailor', self.tool('gcc'),
+                        '--other', self.tool('asan')])
 
     def fuzz(self):
         """libFuzzer targets and saved crashers"""

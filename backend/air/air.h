@@ -133,6 +133,9 @@ tl_status tl_air_no_memory(const tl_air *a);
 const char *tl_air_type_problem(const tl_module *m, tl_type_id type);
 /* Returns why an attribute cannot be written, likewise; NULL if it can. */
 const char *tl_air_attr_problem(const tl_module *m, const tl_attr *attr);
+/* Likewise for attributes whose bytes go into the file as they are, and for lists of ports. *key:
+ * name of that attribute. */
+const char *tl_air_carried_problem(const tl_module *m, tl_node_id n, tl_sv *key);
 
 /* ---- entry.c ---- */
 /* Append one map entry with an integer, a bool or a string as the given field. */

@@ -16,7 +16,7 @@ tl_status tl_air_fault(const tl_air_checker *c, const char *what) {
 /* ---- attributes ---- */
 
 /* A list declares its element type and holds elements of that type only. */
-static tl_status check_list(const tl_air_checker *c, tl_air_bytes list) {
+static const char *list_problem(tl_air_bytes list) {
   static const uint8_t fields[N_LIST_TYPES] = {0, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12};
   tl_air_field f;
   uint64_t type = 0;
@@ -28,12 +28,11 @@ static tl_status check_list(const tl_air_checker *c, tl_air_bytes list) {
       held = f.number;
   }
   if (list.p != list.end)
-    return tl_air_fault(c, "a malformed list");
+    return "a malformed list";
   if (type < 1 || type >= N_LIST_TYPES)
-    return tl_air_fault(c, "a list without a valid val_type would be dropped");
-  return held && held != fields[type]
-             ? tl_air_fault(c, "the elements of a list do not have its declared kind")
-             : TL_OK;
+    return "a list without a valid val_type would be dropped";
+  return held && held != fields[type] ? "the elements of a list do not have its declared kind"
+                                      : NULL;
 }
 
 /* Checks a TensorDef: its data has exactly the bytes that its desc asks for. If the node has a
@@ -62,36 +61,45 @@ static tl_status check_tensor(const tl_air_checker *c, tl_air_bytes tensor,
 /* Checks a list that describes ports. Loaders drop both lists of a pair if their lengths differ,
  * and all of them for an unknown kind of port. A byte below 0x80 ends a varint: their number is
  * that of the elements. */
-static tl_status check_bookkeeping(const tl_air_checker *c, int which, tl_air_bytes list,
-                                   tl_air_op_def *n) {
+static const char *ports_problem(int which, tl_air_bytes list, tl_air_op_def *n) {
   unsigned most = which == INPUT_KINDS ? 2 : which == OUTPUT_KINDS ? 1 : 0xff;
   int64_t count = 0;
   tl_air_field f;
   while (tl_air_next_field(&list, &f)) {
     if (f.number == TL_LIST_TYPE && f.value)
-      return tl_air_fault(c, "a bookkeeping list has a val_type");
+      return "a bookkeeping list has a val_type";
     count += f.number == TL_LIST_S;
     for (const unsigned char *p = f.body.p; f.number == TL_LIST_I && p < f.body.end; p++) {
       count += *p < 0x80;
       if (*p > most)
-        return tl_air_fault(c, "a malformed list of port kinds");
+        return "a malformed list of port kinds";
     }
   }
-  if (n && which < 2 * TL_AIR_PAIRS)
+  if (which < 2 * TL_AIR_PAIRS)
     n->unpaired[which / 2] += which % 2 ? -count : count;
-  return list.p == list.end ? TL_OK : tl_air_fault(c, "a malformed list");
+  return list.p == list.end ? NULL : "a malformed list";
 }
 
-/* Checks the value of an attribute: exactly one, of a kind that loaders read. n: the node it
- * belongs to; NULL in other maps. */
-static tl_status check_attr(const tl_air_checker *c, tl_air_bytes key, tl_air_bytes value,
-                            tl_air_op_def *n) {
+/* Returns the form in which the wire has a kind of value. */
+static uint32_t wire_of(uint32_t number) {
+  switch (number) {
+  case TL_ATTRDEF_I:
+  case TL_ATTRDEF_B:
+  case TL_ATTRDEF_DT: return TL_WIRE_VARINT;
+  case TL_ATTRDEF_F: return TL_WIRE_FIXED32;
+  default: return TL_WIRE_LENGTH;
+  }
+}
+
+const char *tl_air_value_problem(tl_air_bytes key, tl_air_bytes value, tl_air_op_def *n) {
   tl_air_field f;
   tl_air_field extra;
   if (!tl_air_next_field(&value, &f))
-    return tl_air_fault(c, "an attribute without a value would be dropped");
+    return "an attribute without a value would be dropped";
   if (tl_air_next_field(&value, &extra) || value.p != value.end)
-    return tl_air_fault(c, "an attribute with two values");
+    return "an attribute with two values";
+  if (f.wire != wire_of(f.number))
+    return "an attribute in a form that its kind does not have";
   switch (f.number) {
   case TL_ATTRDEF_S:
   case TL_ATTRDEF_I:
@@ -103,14 +111,33 @@ static tl_status check_attr(const tl_air_checker *c, tl_air_bytes key, tl_air_by
   case TL_ATTRDEF_BT: /* this and the next are carried from a file that was read */
   case TL_ATTRDEF_FUNC:
   case TL_ATTRDEF_TD:
-  case TL_ATTRDEF_G: return TL_OK;
+  case TL_ATTRDEF_T: /* check_attr looks at those of nodes */
+  case TL_ATTRDEF_G: return NULL;
   case TL_ATTRDEF_LIST: {
     int which = n ? tl_air_bookkeeping(key) : -1;
-    return which < 0 ? check_list(c, f.body) : check_bookkeeping(c, which, f.body, n);
+    return which < 0 ? list_problem(f.body) : ports_problem(which, f.body, n);
   }
-  case TL_ATTRDEF_T: return n ? check_tensor(c, f.body, n) : TL_OK; /* of others: carried too */
-  default: return tl_air_fault(c, "an attribute of a kind that loaders cannot read");
+  default: return "an attribute of a kind that loaders cannot read";
   }
+}
+
+const char *tl_air_unpaired(const tl_air_op_def *n) {
+  static const char *const names[TL_AIR_PAIRS] = {"_input_name_key", "_ir_inputs_key",
+                                                  "_ir_outputs_key", "_output_name_key"};
+  for (int i = 0; i < TL_AIR_PAIRS; i++)
+    if (n->unpaired[i])
+      return names[i];
+  return NULL;
+}
+
+/* n: the node it belongs to; NULL in other maps. */
+static tl_status check_attr(const tl_air_checker *c, tl_air_bytes key, tl_air_bytes value,
+                            tl_air_op_def *n) {
+  const char *problem = tl_air_value_problem(key, value, n);
+  if (problem)
+    return tl_air_fault(c, problem);
+  tl_air_field f = tl_air_find_field(value, TL_ATTRDEF_T);
+  return n && f.body.p ? check_tensor(c, f.body, n) : TL_OK;
 }
 
 /* Remembers the attributes that later checks of the node need. */

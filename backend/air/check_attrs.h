@@ -62,6 +62,15 @@ typedef struct tl_air_op_def {
 /* Reports a fault and returns TL_INTERNAL, since only an error of this program can cause it. */
 tl_status tl_air_fault(const tl_air_checker *c, const char *what);
 
+/* Returns what is wrong with the value of an attribute, an AttrDef: it has exactly one, of a kind
+ * that loaders read; static text, NULL if nothing is. Tensors are not looked at. n: the node it
+ * belongs to, which counts the entries of its lists of ports; NULL in other maps. */
+const char *tl_air_value_problem(tl_air_bytes key, tl_air_bytes value, tl_air_op_def *n);
+
+/* Returns the name of the first list of ports that is not as long as the one that belongs to it;
+ * NULL if there is none. */
+const char *tl_air_unpaired(const tl_air_op_def *n);
+
 /* Checks one map entry and keeps what later checks of node n need. *last: key of the entry before;
  * keys must ascend, which also makes them unique. n: NULL for maps of descs and models. */
 tl_status tl_air_check_entry(const tl_air_checker *c, tl_air_bytes entry, tl_air_bytes *last,

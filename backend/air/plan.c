@@ -71,6 +71,10 @@ static tl_status check_node(const tl_air *a, tl_node_id n) {
     where.attr = tl_sym(a->m, node->attrs[i].name);
     return tl_fail(a->m->diag, TL_UNSUPPORTED, where, "the attribute %s", problem);
   }
+  tl_location where = tl_node_where(a->m, n);
+  const char *problem = tl_air_carried_problem(a->m, n, &where.attr);
+  if (problem)
+    return tl_fail(a->m->diag, TL_UNSUPPORTED, where, "the attribute %s", problem);
   return check_scope(a, node->graph, n);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Says which types and attributes an AIR file cannot hold, and reports lack of memory. */
 #include "backend/air/air.h"
+#include "backend/air/check_attrs.h"
 
 tl_status tl_air_no_memory(const tl_air *a) {
   return tl_fail_memory(a->m->diag, TL_AT_FILE(a->path));
@@ -28,6 +29,40 @@ const char *tl_air_type_problem(const tl_module *m, tl_type_id type) {
   if (!is_countable(t))
     return "is larger than 64 bits can count";
   return NULL;
+}
+
+static tl_air_bytes bytes_of(tl_sv s) {
+  const unsigned char *p = (const unsigned char *)s.p;
+  return (tl_air_bytes){p, p + s.n};
+}
+
+/* Bytes that an AIR file had go into the new one as they are, but text can have any. */
+static const char *carried_problem(tl_air_bytes key, tl_air_bytes value, tl_air_op_def *ports) {
+  tl_air_bytes rest = value;
+  tl_air_field f;
+  if (tl_air_next_field(&rest, &f) && f.number == TL_ATTRDEF_T)
+    return "is a tensor as bytes, whose size nobody has checked";
+  return tl_air_value_problem(key, value, ports) ? "is carried as bytes that are no value of AIR"
+                                                 : NULL;
+}
+
+const char *tl_air_carried_problem(const tl_module *m, tl_node_id n, tl_sv *key) {
+  const tl_node *node = tl_node_get(m, n);
+  tl_air_op_def ports = {0};
+  for (uint32_t i = 0; i < node->n_attrs; i++) {
+    const tl_attr *attr = &node->attrs[i];
+    bool carried = attr->kind == TL_ATTR_CARRIED;
+    *key = tl_sym(m, attr->name);
+    if ((!carried || tl_op_row(node->op)) && tl_air_bookkeeping(bytes_of(*key)) >= 0)
+      return "has the name of a list of ports, which AIR files have of their own";
+    const char *problem =
+        carried ? carried_problem(bytes_of(*key), bytes_of(tl_sym(m, attr->u.s)), &ports) : NULL;
+    if (problem)
+      return problem;
+  }
+  const char *unpaired = tl_air_unpaired(&ports);
+  *key = unpaired ? tl_sv_from(unpaired) : TL_SV("");
+  return unpaired ? "is not as long as the list that belongs to it" : NULL;
 }
 
 /* Returns true if the dtype has a number in attributes of GE. */

@@ -63,7 +63,8 @@ static bool note(tl_air_reader *r, const tl_air_desc *d, uint32_t *slot, bool re
     tl_air_facts of = tl_air_facts_read(d->bytes, &more);
     if (of.storage >= 0)
       n = (tl_port_note){.storage = of.storage, .origin = of.origin};
-    if (of.is_set)
+    bool unsaid = r->form == TL_AIR_DUMP && of.origin >= 0 && of.origin != TL_NUMBER_ND;
+    if (of.is_set || unsaid) /* dumps leave out what follows from the format */
       add_is_set(&more);
     bool moved = tl_air_has_other_dims(r, &of, d->type);
     print_dims(r, &dims);
