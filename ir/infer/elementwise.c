@@ -297,6 +297,9 @@ tl_status tl_infer_prelu(tl_infer *ctx, uint32_t node) {
 tl_status tl_infer_clip(tl_infer *ctx, uint32_t node) {
   for (uint32_t i = 1; i < tl_node_get(ctx->m, ctx->node)->n_operands; i++) {
     const tl_type *bound = tl_infer_operand(ctx, i);
+    if (bound && bound->kind == TL_KIND_TENSOR && bound->rank > 1)
+      return tl_infer_fail(ctx, "operand %u is a bound and must be a scalar; it has %d dims", i,
+                           bound->rank);
     for (int k = 0; bound && bound->kind == TL_KIND_TENSOR && k < bound->rank; k++)
       if (tl_dim_is_static(bound->dims[k]) && bound->dims[k] != 1)
         return tl_infer_fail(ctx,

@@ -38,3 +38,6 @@ $ printf 'graph @g(%%x: f32[2,4]) -> (%%y) {\n  %%a = Relu(%%x)\n  %%y = ai.onnx
 ? 3
 $ sed 's/ai.onnx::Thing/acme::Thing/' cu.tir >ac.tir; printf 'rules 1\n\ndefine acme::Thing(%%x) {$_k} { %%y = Mul(%%x, const 2.0) return %%y }\ndefine npu::Thing(%%x) {$_k} { %%y = Mul(%%x, const 2.0) return %%y }\n' >thing.tlr; tailor convert ac.tir -o ac.air -q --allow-unmapped; tailor verify ac.tir ac.air --rules=thing.tlr | grep equal
 > equal   "y": 0 of 8 elements differ, max abs 0, max rel 0, cosine 1
+# a scalar is clipped by a list of one element, which ONNX allows: it stays a scalar
+$ printf 'graph @g(%%x: f32[], %%lo: f32[1]) -> (%%y) {\n  const %%hi: f32[1] = [2.0]\n  %%y = Clip(%%x, %%lo, %%hi) : f32[]\n}\n' >scalar.tir; tailor convert scalar.tir -o scalar.air -q; tailor verify scalar.tir scalar.air | grep equal
+> equal   "y": 0 of 1 elements differ, max abs 0, max rel 0, cosine 1
