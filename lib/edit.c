@@ -33,6 +33,7 @@ static int no_value(const tl_model *m, uint32_t value) {
 /* Ends a change that was tried: counts it, or says that memory is out. */
 static int changed(tl_model *m, bool done) {
   uint32_t errors = tl_lib_begin(m->context);
+  m->unchecked = true;
   if (done && m->pass) {
     ++*m->pass->rewrites;
     m->pass->changed++;
@@ -129,12 +130,12 @@ int tl_model_replace_uses(tl_model *m, uint32_t from, uint32_t to) {
 int tl_model_rename(tl_model *m, uint32_t value, const char *name) {
   if (!is_value(m, value))
     return no_value(m, value);
+  if (!name || !*name)
+    return tl_lib_misuse(m->context, "a name is not empty");
   tl_symbol s = tl_module_intern(m->module, tl_sv_from(name));
   for (tl_value_id v = 1; s && s != TL_NO_SYMBOL && v < tl_module_value_end(m->module); v++)
     if (v != value && is_value(m, v) && tl_value_get(m->module, v)->name == s)
       return tl_lib_misuse(m->context, "another value has the name '%s'", name);
-  if (s == 0)
-    return tl_lib_misuse(m->context, "a name is not empty");
   if (s != TL_NO_SYMBOL)
     tl_value_set_name(m->module, value, s);
   return changed(m, s != TL_NO_SYMBOL);
@@ -211,6 +212,9 @@ int tl_model_set_number(tl_model *m, uint32_t node, const char *name, float v) {
 }
 
 int tl_model_set_text(tl_model *m, uint32_t node, const char *name, const char *v) {
+  int code;
+  if (tl_lib_lacks(m->context, v, "v", &code))
+    return code;
   tl_symbol s = tl_module_intern(m->module, tl_sv_from(v));
   return set_attribute(m, node, name, s == TL_NO_SYMBOL ? (tl_attr){0} : tl_attr_string(0, s));
 }
@@ -226,14 +230,27 @@ int tl_model_set_integers(tl_model *m, uint32_t node, const char *name, const in
 int tl_model_remove_attribute(tl_model *m, uint32_t node, const char *name) {
   if (!is_node(m, node))
     return no_node(m, node);
+  int code;
+  if (tl_lib_lacks(m->context, name, "name", &code))
+    return code;
   tl_symbol s = tl_symbol_find(&m->module->symbols, tl_sv_from(name));
   if (s != TL_NO_SYMBOL)
     tl_node_remove_attr(m->module, node, s);
   return changed(m, true);
 }
 
+/* ---- checking -------------------------------------------------------------------------------- */
+
+static tl_status check(tl_model *m) {
+  unsigned levels = TL_VERIFY_ALL & ~(unsigned)TL_VERIFY_SHAPES;
+  tl_status status = tl_module_verify(m->module, levels);
+  m->unchecked = status != TL_OK;
+  return status;
+}
+
+tl_status tl_lib_check(tl_model *m) { return m->unchecked ? check(m) : TL_OK; }
+
 int tl_model_check(tl_model *m) {
   uint32_t errors = tl_lib_begin(m->context);
-  unsigned levels = TL_VERIFY_ALL & ~(unsigned)TL_VERIFY_SHAPES;
-  return tl_lib_end(m->context, tl_module_verify(m->module, levels), errors);
+  return tl_lib_end(m->context, check(m), errors);
 }

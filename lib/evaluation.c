@@ -14,6 +14,7 @@ tl_status tl_lib_run_begin(tl_lib_run *r, tl_model *m) {
   tl_host_heap_init(&r->heap, c->memory_limit);
   tl_host_heap_hand_over(&c->spare, &r->heap);
   r->has_heap = true;
+  TL_TRY(tl_lib_check(m));
   TL_TRY(tl_lib_settle(c));
   r->heap.most = c->settings.options.max_tensor;
   r->module = tl_module_fork(m->module, &c->diag);

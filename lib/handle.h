@@ -67,6 +67,7 @@ struct tl_model {
   tl_lib_record record;
   bool keeps_remarks;
   bool near_misses;
+  bool unchecked; /* the caller changed it, and nothing has checked it since */
 };
 
 /* Begins a public function: returns what tl_lib_end needs. */
@@ -88,6 +89,9 @@ tl_status tl_lib_leave(tl_context *c, int code, uint32_t errors_before, const ch
 tl_status tl_lib_settle(tl_context *c) TL_NODISCARD;
 /* Puts rules that are in no file behind those of files; after options were resolved. */
 tl_status tl_lib_add_rules(tl_context *c) TL_NODISCARD;
+
+/* Checks a model that the caller changed, before anything relies on it. */
+tl_status tl_lib_check(tl_model *m) TL_NODISCARD;
 
 /* Converts element types. UNKNOWN and NONE stand for those that the other side lacks. */
 tl_element tl_lib_element(tl_dtype d);

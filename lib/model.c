@@ -138,6 +138,7 @@ static tl_status copy(const tl_model *of, tl_model *m) {
   c->unsettled = c->rules.n > 0;
   m->keeps_remarks = of->keeps_remarks;
   m->near_misses = of->near_misses;
+  m->unchecked = of->unchecked;
   return TL_OK;
 }
 

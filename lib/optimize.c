@@ -94,6 +94,7 @@ static tl_status run(tl_model *m, const tl_session *s, tl_pipeline_options *p) {
 /* Makes what was registered part of the session. */
 static tl_status prepare(tl_model *m, tl_session *s) {
   tl_context *c = m->context;
+  TL_TRY(tl_lib_check(m));
   TL_TRY(tl_lib_settle(c));
   *s = c->session;
   s->own = (const tl_own_pass *const *)c->passes.at;
@@ -152,7 +153,9 @@ int tl_model_infer(tl_model *m) {
   if (tl_lib_is_inside(m->context, "infer a model", &code))
     return code;
   uint32_t errors = tl_lib_begin(m->context);
-  tl_status status = tl_lib_settle(m->context);
+  tl_status status = tl_lib_check(m);
+  if (status == TL_OK)
+    status = tl_lib_settle(m->context);
   if (status == TL_OK)
     status = tl_session_settle(&m->context->session, m->module);
   return tl_lib_end(m->context, status, errors);

@@ -13,7 +13,11 @@ static tl_status run_pass(tl_pass *p, tl_module *module) {
   tl_model m = {.context = c, .module = module, .pass = p};
   uint32_t errors = tl_lib_enter(c);
   int code = own->def.run(own->def.user, &m);
-  return tl_lib_leave(c, code, errors, own->def.name);
+  TL_TRY(tl_lib_leave(c, code, errors, own->def.name));
+  if (tl_lib_check(&m) != TL_OK)
+    return tl_fail(&c->diag, TL_INVALID_MODEL, TL_AT_FILE(module->path),
+                   "pass '%s' left a model that is not well formed", own->def.name);
+  return TL_OK;
 }
 
 static bool is_pass_name(const char *name) {

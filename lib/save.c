@@ -21,6 +21,7 @@ static tl_status find_format(tl_context *c, const char *path, tl_format *format)
 static tl_status save(tl_model *m, const char *path) {
   tl_context *c = m->context;
   tl_destination to = {.path = path};
+  TL_TRY(tl_lib_check(m));
   TL_TRY(tl_lib_settle(c));
   TL_TRY(find_format(c, path, &to.format));
   return tl_session_save(&c->session, m->module, &to);

@@ -278,6 +278,11 @@ static void format_graph(tl_air *a, const tl_graph *g) {
 /* a->graphs is the worklist: planning a graph appends the bodies of its nodes. */
 tl_status tl_air_plan(tl_air *a) {
   const tl_graph *root = tl_module_main(a->m);
+  if (a->m->form != TL_FORM_NPU)
+    return tl_fail(a->m->diag, TL_UNSUPPORTED, TL_AT_FILE(a->m->path),
+                   "AIR holds ops of the NPU, and the module is in the form '%s'\v"
+                   "lower it first: 'tailor convert', tl_model_optimize with TL_FOR_AIR",
+                   tl_form_name((tl_form)a->m->form));
   TL_TRY(tl_module_need_one_root(a->m, "an AIR file"));
   tl_sv name = root->name ? tl_sym(a->m, root->name) : TL_SV("graph");
   a->has_notes = tl_air_has_notes(a->m);

@@ -160,7 +160,8 @@ typedef struct tl_new_node {
 /* Adds a node as spec describes it, whose results have names that are free and no types yet. *node
  * receives it. Errors of this and the following functions: TL_ERROR_USAGE for numbers that name
  * nothing, TL_ERROR_INTERNAL without memory; the model is then as it was. The caller keeps the
- * topological order, which tl_model_check checks. */
+ * topological order, and types that fit. What uses a changed model (optimizing, saving, running,
+ * the end of a pass) first checks it, as tl_model_check does. */
 TL_API int tl_model_add_node(tl_model *m, const tl_new_node *spec, uint32_t *node);
 /* Erases a node whose results nobody uses, with its bodies. */
 TL_API int tl_model_erase_node(tl_model *m, uint32_t node);

@@ -73,8 +73,9 @@ TL_API const char *tl_pass_name(uint32_t i, const char **summary);
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
-/* Writes to a path, by its suffix: .air, .onnx, .tir. The file appears complete or not at all.
- * Files of weights, if options ask for them, are put beside it. */
+/* Writes to a path, by its suffix: .air, .onnx, .tir. The file appears complete or not at all. AIR
+ * needs a model that was optimized for it: TL_ERROR_UNSUPPORTED for another one, and for NPU form
+ * as ONNX. Files of weights, if options ask for them, are put beside it. */
 TL_API int tl_model_save(tl_model *m, const char *path);
 
 /* Takes a file that is complete. The bytes are valid during the call. Not 0: saving fails with

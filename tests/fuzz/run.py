@@ -37,8 +37,9 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(HERE))
 import sanitized  # noqa: E402
 
-KINDS = ('air', 'air_models', 'air_text', 'modes', 'onnx', 'onnx_models', 'op_info', 'options',
-         'pipeline', 'precision', 'rules', 'run_config', 'switch', 'tir', 'train', 'value')
+KINDS = ('air', 'air_models', 'air_text', 'calls', 'modes', 'onnx', 'onnx_models', 'op_info',
+         'options', 'pipeline', 'precision', 'rules', 'run_config', 'switch', 'tir', 'train',
+         'value')
 # Targets with mutators of their own, for runs of a minute and more: what is found by chance in the
 # seconds of a test would make it fail by chance.
 LONG = tuple(kind + '-structured' for kind in (
@@ -46,7 +47,7 @@ LONG = tuple(kind + '-structured' for kind in (
     'run_config', 'switch', 'tir', 'train'))
 LONG_SECONDS = 60
 # Kinds that other tests cover, and that find something new too often to be tried for seconds.
-LONG_ONLY = ('air_models', 'modes', 'onnx_models', 'pipeline')
+LONG_ONLY = ('air_models', 'calls', 'modes', 'onnx_models', 'pipeline')
 # Kinds that take the seeds of another one.
 SEEDS_OF = {'air_models': 'air', 'onnx_models': 'onnx'}
 # Kinds whose inputs have the words of another one.
@@ -126,7 +127,7 @@ def write_all(kind, folder, build):
         write_models(folder, None)
     elif kind == 'air_models':
         write_models(folder, os.path.join(build, 'tools', 'tailor'))
-    elif kind in LONG_ONLY:
+    elif kind in ('modes', 'pipeline'):
         write_examples(folder)
 
 
@@ -245,7 +246,8 @@ def fuzz_one(build, target, seconds, ledger):
     passed, failed = crash_again(build, target)
     words = os.path.join(HERE, WORDS_OF.get(kind, kind) + '.dict')
     argv = [program, *LIMITS, f'-max_total_time={seconds}', f'-artifact_prefix={found}/',
-            f'-dict={words}', '-print_final_stats=1', corpus, seeds]
+            *([f'-dict={words}'] if os.path.exists(words) else []), '-print_final_stats=1', corpus,
+            seeds]
     text, code, cpu = timed(argv)
     if code:
         print(f'FAIL  {target}:\n{text[-6000:]}')

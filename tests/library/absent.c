@@ -55,6 +55,10 @@ int main(void) {
   REFUSED(tl_model_set_integers(m, g.first, "a", NULL, 3), TL_ERROR_USAGE, "'v'");
   REFUSED(tl_model_set_integer(m, g.first, NULL, 3), TL_ERROR_USAGE, "needs a name");
   REFUSED(tl_model_set_text(m, g.first, "", "x"), TL_ERROR_USAGE, "needs a name");
+  REFUSED(tl_model_set_text(m, g.first, "a", NULL), TL_ERROR_USAGE, "'v'");
+  REFUSED(tl_model_remove_attribute(m, g.first, NULL), TL_ERROR_USAGE, "'name'");
+  REFUSED(tl_model_rename(m, tl_model_result(m, g.first, 0), NULL), TL_ERROR_USAGE, "not empty");
+  NEED(tl_model_find_node(m, NULL) == 0 && tl_model_find_value(m, NULL) == 0);
   NEED(tl_model_check(m) == TL_SUCCESS && tl_model_count_nodes(m) == 3);
   tl_model_destroy(m);
   tl_context_destroy(c);

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The programs of examples/tour, which call every group of functions of libtailor, from C and C++,
-own.c, which registers good and bad passes and ops and loads from memory, absent.c, allocator.c and
-endurance.c, which converts a thousand times.
+own.c, which registers good and bad passes and ops and loads from memory, absent.c, changed.c,
+allocator.c and endurance.c, which converts a thousand times.
 
   tour.py --build FOLDER     those of a build, which is sanitized or not
   tour.py --threads FOLDER   builds them under ThreadSanitizer there, and runs them"""
@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.append(os.path.dirname(HERE))
 import guard  # noqa: E402
 
-PROGRAMS = ('tour', 'tour-cpp', 'edit', 'own', 'absent', 'allocator', 'endurance')
+PROGRAMS = ('tour', 'tour-cpp', 'edit', 'own', 'absent', 'changed', 'allocator', 'endurance')
 
 
 def build_for_threads(folder):

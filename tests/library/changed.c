@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Models that the caller changed: wrong ones are refused before anything relies on them, and work
+ * again once they are mended. */
+#include "tests/library/said.h"
+
+static const char chain[] =
+    "graph @g(%x: f32[2]) -> (%y) {\n"
+    "  %a = Sin(%x) @sin\n  %b = Relu(%a) @relu\n  %y = Tanh(%b) @tanh\n}\n";
+
+/* Every use of a model that is not well formed says so, with the node. */
+static void all_refuse(tl_context *c, tl_model *m, const char *words) {
+  tl_model *good = load(c, chain), *copy = NULL;
+  tl_tensors *results = NULL;
+  tl_comparison *found = NULL;
+  void *bytes = NULL;
+  size_t n = 0;
+  static const char *const names[] = {"m.tir", "m.onnx", "m.air"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    REFUSED(tl_model_save_bytes(m, names[i], &bytes, &n), TL_ERROR_INPUT, words);
+  REFUSED(tl_model_check(m), TL_ERROR_INPUT, words);
+  REFUSED(tl_model_infer(m), TL_ERROR_INPUT, words);
+  REFUSED(tl_model_run_passes(m, "dead-nodes"), TL_ERROR_INPUT, words);
+  REFUSED(tl_model_optimize(m, TL_FOR_ONNX), TL_ERROR_INPUT, words);
+  REFUSED(tl_model_optimize(m, TL_FOR_AIR), TL_ERROR_INPUT, words);
+  REFUSED(tl_model_run(m, NULL, 0, NULL, &results), TL_ERROR_INPUT, words);
+  REFUSED(tl_model_verify(m, good, NULL, 0, NULL, &found), TL_ERROR_INPUT, words);
+  REFUSED(tl_model_verify(good, m, NULL, 0, NULL, &found), TL_ERROR_INPUT, words);
+  NEED(tl_model_copy(m, c, &copy) == TL_SUCCESS); /* to be mended, like the original */
+  REFUSED(tl_model_save_bytes(copy, "m.tir", &bytes, &n), TL_ERROR_INPUT, words);
+  NEED(!results && !found && !bytes);
+  tl_model_destroy(copy);
+  tl_model_destroy(good);
+}
+
+static void wrong_and_mended(tl_context *c) {
+  tl_model *m = load(c, chain);
+  void *bytes = NULL;
+  size_t n = 0;
+  uint32_t sin = tl_model_find_node(m, "sin"), x = tl_model_operand(m, sin, 0);
+  uint32_t last = tl_model_result(m, tl_model_find_node(m, "tanh"), 0);
+  NEED(tl_model_set_operand(m, sin, 0, last) == TL_SUCCESS); /* a cycle */
+  all_refuse(c, m, "sin");
+  NEED(tl_model_set_operand(m, sin, 0, 0) == TL_SUCCESS); /* none, where one is required */
+  all_refuse(c, m, "sin");
+  NEED(tl_model_set_operand(m, sin, 0, x) == TL_SUCCESS);
+  NEED(tl_model_set_integer(m, sin, "perm", 1) == TL_SUCCESS); /* no attribute of Sin */
+  all_refuse(c, m, "'perm'");
+  NEED(tl_model_remove_attribute(m, sin, "perm") == TL_SUCCESS);
+  NEED(tl_model_save_bytes(m, "m.onnx", &bytes, &n) == TL_SUCCESS && n > 0);
+  tl_free(bytes);
+  tl_model_destroy(m);
+}
+
+/* A file format holds one form of a model. */
+static void form_and_format(tl_context *c) {
+  tl_model *m = load(c, chain);
+  void *bytes = NULL;
+  size_t n = 0;
+  REFUSED(tl_model_save_bytes(m, "m.air", &bytes, &n), TL_ERROR_UNSUPPORTED, "ops of the NPU");
+  NEED(tl_model_optimize(m, TL_FOR_ONNX) == TL_SUCCESS);
+  REFUSED(tl_model_save_bytes(m, "m.air", &bytes, &n), TL_ERROR_UNSUPPORTED, "TL_FOR_AIR");
+  NEED(tl_model_optimize(m, TL_FOR_AIR) == TL_SUCCESS);
+  REFUSED(tl_model_save_bytes(m, "m.onnx", &bytes, &n), TL_ERROR_UNSUPPORTED, "NPU ops");
+  NEED(!bytes && tl_model_save_bytes(m, "m.air", &bytes, &n) == TL_SUCCESS);
+  tl_free(bytes);
+  tl_model_destroy(m);
+}
+
+int main(void) {
+  tl_context *c = make_context();
+  wrong_and_mended(c);
+  form_and_format(c);
+  tl_context_destroy(c);
+  puts("all of it works");
+  return 0;
+}
