@@ -32,6 +32,11 @@ static const char *const texts[] = {
     "  %a, %b = Split(%x) {axis=1, num_outputs=2}\n"
     "  %c = Concat(%b, %a) {axis=1}\n"
     "  %y = Gather(%c, %i) {axis=0}\n"
+    "}\n",
+    "graph @g(%x: f32[n,4], %z: i64[2]) -> (%y, %b) {\n"
+    "  %a, %b = acme::Own(%x, %z) @own\n"
+    "  %c = Relu(%a)\n"
+    "  %y = acme::Own(%c) @again\n"
     "}\n"};
 
 /* The calls at work. */
@@ -69,10 +74,10 @@ static const char *word(session *s) {
 }
 
 static const char *op(session *s) {
-  static const char *const ops[] = {"Add",       "Relu",    "Cast",   "Transpose", "Concat",
-                                    "Reshape",   "Dropout", "Gather", "If",        "Loop",
-                                    "Softmax",   "Shape",   "Slice",  "Where",     "Identity",
-                                    "LayerNorm", "Thing",   "TopK",   "Clip",      ""};
+  static const char *const ops[] = {
+      "Add",    "Relu",     "Cast",      "Transpose", "Concat",  "Reshape", "Dropout",
+      "Gather", "If",       "Loop",      "Own",       "Softmax", "Shape",   "Slice",
+      "Where",  "Identity", "LayerNorm", "Thing",     "TopK",    "Clip",    ""};
   return ops[byte(s) % (sizeof ops / sizeof *ops)];
 }
 
@@ -281,6 +286,73 @@ static void check(session *s) {
   tl_context_destroy(reader.c);
 }
 
+/* ---- functions of the caller ----------------------------------------------------------------- */
+
+/* Types of results as bytes choose them: those of an operand, or any. */
+static int own_infer(void *user, tl_shape_call *call) {
+  session *s = user;
+  tl_element element = TL_ELEMENT_UNKNOWN;
+  int32_t rank = 0;
+  const int64_t *dims = NULL;
+  int64_t any[LIST] = {byte(s) % 5, (int64_t)(byte(s) % 5) - 2, 3, (int64_t)byte(s) << 40};
+  s->own_ran = 1;
+  uint32_t node = 0, which = byte(s) % 3, result = byte(s) % 4;
+  (void)tl_model_count_nodes(tl_shape_model(call, &node));
+  if (byte(s) % 16 == 0)
+    return tl_shape_fail(call, "it is not liked");
+  if (!tl_shape_operand(call, which, &element, &rank, &dims) || byte(s) % 4 == 0)
+    return tl_shape_set(call, result, (tl_element)(byte(s) % 26), (int32_t)(byte(s) % 6) - 1, any);
+  return tl_shape_set(call, result, element, rank, dims);
+}
+
+/* Results as bytes choose them, filled where there is room. */
+static int own_compute(void *user, tl_compute_call *call) {
+  session *s = user;
+  tl_tensor_view in = {0};
+  int status = TL_SUCCESS;
+  uint32_t node = 0;
+  tl_node_view n = {0};
+  s->own_ran = 1;
+  if (!tl_model_node(tl_compute_model(call, &node), node, &n))
+    forms_defect("a kernel's node is none", "");
+  for (uint32_t i = 0; status == TL_SUCCESS && i < n.n_results; i++) {
+    int64_t any[LIST] = {byte(s) % 4, 2, 1, (int64_t)byte(s) << 50};
+    void *data = NULL;
+    int like = tl_compute_input(call, byte(s) % 3, &in) && byte(s) % 8;
+    status = like ? tl_compute_output(call, i, in.element, in.rank, in.dims, &data)
+                  : tl_compute_output(call, byte(s) % 3, (tl_element)(byte(s) % 26),
+                                      (int32_t)(byte(s) % 5), any, &data);
+    if (status == TL_SUCCESS && like && in.bytes)
+      memcpy(data, in.data, in.bytes);
+  }
+  return byte(s) % 16 ? status : tl_compute_fail(call, "it is not liked");
+}
+
+/* Is told of progress; stops at times. */
+static int own_progress(void *user, const tl_progress_event *event) {
+  session *s = user;
+  s->own_ran = 1;
+  return event->step > 3 && byte(s) % 64 == 1;
+}
+
+/* What a context is told besides options. */
+static void tell_context(session *s) {
+  static const char rule[] =
+      "rules 1\nrule Own : fusion about \"x\" {\n"
+      "  match { %a = Relu(%x) %y = Relu(%a) }\n  replace { %y = Relu(%x) }\n}\n";
+  tl_context *c = s->trial.c;
+  switch (byte(s) % 6) {
+  case 0: tl_context_cancel(c); break;
+  case 1: tl_context_resume(c); break;
+  case 2: tl_context_on_progress(c, byte(s) % 2 ? own_progress : NULL, s); break;
+  case 3: tl_context_set_memory_limit(c, (uint64_t)byte(s) << (byte(s) % 20)); break;
+  case 4:
+    (void)ended(s, tl_rules_register(c, "own.tlr", rule, sizeof rule - 1 - byte(s) % 40));
+    break;
+  default: tl_model_keep_remarks(model(s), byte(s) % 2, byte(s) % 2); break;
+  }
+}
+
 /* A call, with its name for who looks at a find: with SHOW_CALLS in the environment. */
 typedef struct call {
   const char *name;
@@ -308,6 +380,7 @@ static const call calls[] = {{"load", load},
                              {"run", run},
                              {"compare", compare},
                              {"check", check},
+                             {"tell", tell_context},
                              {"set_operand", set_operand},
                              {"optimize", optimize}};
 
@@ -341,7 +414,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   session s = {.data = data, .n = size};
   if (forms_start(&s.trial, NULL, 0)) {
     tl_pass_def pass = {.name = "own", .level = 1, .run = own_pass, .user = &s};
+    tl_op_def op_def = {
+        .domain = "acme", .name = "Own", .infer = own_infer, .compute = own_compute, .user = &s};
     (void)ended(&s, tl_pass_register(s.trial.c, &pass));
+    (void)ended(&s, tl_op_register(s.trial.c, &op_def));
     load(&s);
     for (int i = 0; i < CALLS && s.n; i++)
       make(&s);
