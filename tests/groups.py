@@ -40,7 +40,7 @@ GROUPS = {
                'variants', 'planted', 'layers', 'dumps', 'reproducers'],
     'deep': ['random_graphs', 'random_scopes', 'hunt', 'hunt_npu', 'hunt_train', 'grammar',
              'precision',
-             'ranges', 'commands', 'extremes', 'kernels', 'train_random', 'tail_random',
+             'ranges', 'commands', 'orders', 'extremes', 'kernels', 'train_random', 'tail_random',
              'planted_roles', 'oom',
              'oom_commands', 'oom_python', 'file_faults', 'kills', 'disks', 'determinism',
              'emulation', 'fuzz'],

@@ -50,6 +50,8 @@ SCRIPTS = {
         'what commands print with --json against docs/json.md; models of more than 2 GiB'),
     'opsets': ('tests/reader/opsets.py', 'gcc',
         'nodes as old opsets wrote them, and sparse weights, against their formulas'),
+    'orders': ('tests/hunt/orders.py', 'gcc',
+        'passes in orders that no pipeline has, verified after each'),
     'origins': ('tests/air/origins.py', 'gcc',
         'each node of AIR says which nodes of the model it comes from, and explain finds '
         'it'),

@@ -373,11 +373,17 @@ static tl_status raise(tl_motion *motion, tl_node_id c) {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
+/* Returns true for a cast whose dtypes are known: before inference two unknown ones look alike. */
+static bool is_known_cast(const tl_module *m, tl_node_id n) {
+  return is_cast(m, n) && dtype_of(m, tl_operand(m, n, 0)) != TL_DTYPE_NONE &&
+         dtype_of(m, tl_result(m, n, 0)) != TL_DTYPE_NONE;
+}
+
 /* Shortens all casts of a graph, and moves those that stay. A node that moves is behind its
  * operands, so a forward sweep meets the casts of operands first. */
 static tl_status sweep(tl_motion *motion, const tl_graph *g) {
   TL_FOR_NODES(motion->m, g, n) {
-    if (!is_cast(motion->m, n) || !shorten(motion, n))
+    if (!is_known_cast(motion->m, n) || !shorten(motion, n))
       continue;
     if (dtype_of(motion->m, tl_operand(motion->m, n, 0)) ==
         dtype_of(motion->m, tl_result(motion->m, n, 0)))

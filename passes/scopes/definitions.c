@@ -123,6 +123,7 @@ static tl_status check_data(tl_module *m) {
 
 tl_status tl_pass_expand_definitions(tl_pass *p, tl_module *m) {
   tl_ruleset *rules;
+  uint64_t before = p->changed;
   TL_TRY(check_data(m));
   TL_TRY(tl_order_dims(p, m));
   if (m->definitions.n)
@@ -135,6 +136,8 @@ tl_status tl_pass_expand_definitions(tl_pass *p, tl_module *m) {
   TL_TRY(tl_rewrite(&(tl_rewriter){p, m, rules, TL_RULE_DEFINE, ROUNDS, NULL, NULL, NULL}));
   if (!has_ops(m, is_npu_op))
     m->form = TL_FORM_CANONICAL;
+  else if (p->changed > before && m->form == TL_FORM_NPU)
+    m->form = TL_FORM_SPELLED; /* ops of both kinds */
   return TL_OK;
 }
 

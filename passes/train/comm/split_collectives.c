@@ -53,6 +53,7 @@ static tl_node_id make_part(splitting *split, tl_maker *k, tl_node_id n, uint32_
                        .attrs = node->attrs,
                        .n_attrs = node->n_attrs};
   uint32_t extra = node->extra;
+  bool selected = node->selected;
   if (i && spec.name)
     spec.name = tl_module_fresh_name(m, tl_sym(m, spec.name));
   tl_value_set_name(m, old, 0);
@@ -60,8 +61,8 @@ static tl_node_id make_part(splitting *split, tl_maker *k, tl_node_id n, uint32_
   if (!made)
     return TL_NO_NODE;
   tl_node_id part = tl_value_producer(m, made);
-  tl_node_get(m, part)->selected = true;
-  tl_node_get(m, part)->candidate = 0;
+  tl_node_get(m, part)->selected = selected;
+  tl_node_get(m, part)->candidate = selected ? 0 : -1;
   if (extra) /* notes of the schedule and the mark; the offsets are those of the bucket */
     tl_node_get(m, part)->extra = extra;
   tl_value_replace_uses(m, old, made);
