@@ -227,3 +227,7 @@ $ tailor convert two.tir -o two.air; tailor convert two.tir -o two.pbtxt; tailor
 ? 3
 $ tailor info two.tir | grep nodes
 > nodes    2 in 2 graphs
+# a result whose type no file states has that of its operands: halves stay halves
+$ printf 'module {\n  form npu\n}\ngraph @g(%%x: f16[2,2], %%c: bool[]) -> (%%d, %%n) {\n  const %%s: f16[] = 0.5\n  const %%q: f16[] = 2.0\n  %%r = npu::If(%%c) {then_branch=graph @t() -> (%%a) { %%a = npu::Identity(%%q) }, else_branch=graph @e() -> (%%b) { %%b = npu::Identity(%%s) }}\n  %%g = npu::BatchMatMulV2(%%x, %%x) {adj_x1=false, adj_x2=false}\n  %%d = npu::Mul(%%g, %%r)\n  %%n = npu::Sub(%%x, %%d)\n}\n' >halves.tir; tailor run halves.tir | grep -o '^"[dn]" *f[^ ]*'
+> "d"     f16[2,2]
+> "n"     f16[2,2]

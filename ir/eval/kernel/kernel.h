@@ -140,8 +140,12 @@ tl_status tl_eval_body(tl_eval *ctx, tl_graph_id body, tl_host *const *inputs, u
 /* Returns the body in a graph attribute, TL_NO_GRAPH when it is not set. */
 tl_graph_id tl_eval_body_attr(const tl_eval *ctx, tl_symbol name);
 
+/* Most results of a node whose dtype follows from its operands. */
+enum { TL_EVAL_IMPLIED = 8 };
+
 /* Checks the operands against the op table: number, presence, kinds, dtypes. The driver calls it
- * before each kernel. TL_INVALID_MODEL. */
-tl_status tl_eval_signature(tl_eval *ctx) TL_NODISCARD;
+ * before each kernel. implied: dtypes of results that share a type with an operand, for a module
+ * that does not state them; 0: unknown. TL_INVALID_MODEL. */
+tl_status tl_eval_signature(tl_eval *ctx, uint8_t implied[TL_EVAL_IMPLIED]) TL_NODISCARD;
 
 #endif

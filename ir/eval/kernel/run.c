@@ -205,14 +205,16 @@ static tl_status widen_operands(tl_eval *ctx, tl_host **in) {
   return TL_OK;
 }
 
-/* Checks that result i has the dtype that the module states. An f32 result of a `wide` kernel is
- * rounded to it. */
-static tl_status settle_result(tl_eval *ctx, bool wide, uint32_t i) {
+/* Checks that result i has the dtype that the module states, or that follows from the operands. An
+ * f32 result of a `wide` kernel is rounded to it. implied: NULL if the kernel is not wide. */
+static tl_status settle_result(tl_eval *ctx, const uint8_t *implied, uint32_t i) {
   tl_dtype stated = tl_type_dtype(ctx->m, tl_value_type(ctx->m, tl_result(ctx->m, ctx->node, i)));
   tl_host *t = ctx->out[i];
+  if (stated == TL_DTYPE_NONE && implied && i < TL_EVAL_IMPLIED)
+    stated = (tl_dtype)implied[i];
   if (!t || t->kind != TL_HOST_TENSOR || stated == TL_DTYPE_NONE || t->dtype == stated)
     return TL_OK;
-  if (wide && t->dtype == TL_DTYPE_F32 && is_narrow(stated))
+  if (implied && t->dtype == TL_DTYPE_F32 && is_narrow(stated))
     return convert(ctx, &ctx->out[i], stated);
   return tl_fail(ctx->m->diag, TL_INTERNAL, tl_node_where(ctx->m, ctx->node),
                  "result %u is %s, but its kernel made %s", i, tl_dtype_get(stated)->name,
@@ -220,12 +222,12 @@ static tl_status settle_result(tl_eval *ctx, bool wide, uint32_t i) {
 }
 
 /* Checks every result that the node names; a result without users may be missing. */
-static tl_status settle_results(tl_eval *ctx, bool wide, tl_dtype emulated) {
+static tl_status settle_results(tl_eval *ctx, const uint8_t *implied, tl_dtype emulated) {
   uint32_t named = tl_node_get(ctx->m, ctx->node)->n_results;
   for (uint32_t i = 0; i < named; i++) {
     if (!ctx->out[i] && tl_value_get(ctx->m, tl_result(ctx->m, ctx->node, i))->n_uses)
       return tl_eval_fail(ctx, "with these operands and attributes the op has no result %u", i);
-    TL_TRY(settle_result(ctx, wide, i));
+    TL_TRY(settle_result(ctx, implied, i));
     TL_TRY(emulate(ctx, emulated, &ctx->out[i]));
   }
   return TL_OK;
@@ -242,13 +244,14 @@ static tl_status call_kernel(tl_eval *ctx, tl_host **in, tl_dtype emulated) {
   if (!row) {
     const tl_user_op *own = tl_user_op_of(ctx->m, ctx->node);
     TL_TRY(own->evaluate(ctx, own));
-    return settle_results(ctx, false, emulated);
+    return settle_results(ctx, NULL, emulated);
   }
-  TL_TRY(tl_eval_signature(ctx));
+  uint8_t implied[TL_EVAL_IMPLIED];
+  TL_TRY(tl_eval_signature(ctx, implied));
   if (row->wide)
     TL_TRY(widen_operands(ctx, in));
   TL_TRY(row->fn(ctx));
-  return settle_results(ctx, row->wide, emulated);
+  return settle_results(ctx, row->wide ? implied : NULL, emulated);
 }
 
 /* Runs a node on operands that this function takes over. `wide` kernels replace entries of `in`,

@@ -44,7 +44,17 @@ static tl_status check_operand(tl_eval *ctx, const tl_op *row, uint8_t *bound, u
   return TL_OK;
 }
 
-tl_status tl_eval_signature(tl_eval *ctx) {
+/* Gives results the dtypes of their type variables. */
+static void imply(const tl_op *row, const uint8_t *bound, uint32_t n, uint8_t *implied) {
+  memset(implied, 0, TL_EVAL_IMPLIED);
+  for (uint32_t i = 0; i < n && i < TL_EVAL_IMPLIED; i++) {
+    const tl_op_port *port = tl_op_result_port(row, i);
+    if (port && port->var != TL_ANY_TYPE && row->vars[port->var].shared && !port->heterogeneous)
+      implied[i] = bound[port->var];
+  }
+}
+
+tl_status tl_eval_signature(tl_eval *ctx, uint8_t implied[TL_EVAL_IMPLIED]) {
   const tl_op *row = tl_op_row(tl_node_get(ctx->m, ctx->node)->op);
   uint8_t bound[UINT8_MAX + 1];
   memset(bound, 0, row->n_vars);
@@ -56,5 +66,6 @@ tl_status tl_eval_signature(tl_eval *ctx) {
   bool more = (row->traits & TL_TRAIT_BODY) && row->max_operands < ctx->n_in;
   for (uint32_t i = 0; i < (more ? row->max_operands : ctx->n_in); i++)
     TL_TRY(check_operand(ctx, row, bound, i));
+  imply(row, bound, ctx->n_out, implied);
   return TL_OK;
 }
