@@ -123,6 +123,7 @@ typedef struct tl_air {
   tl_changes *changes;    /* borrowed; files and folders of weights */
   uint8_t form;           /* tl_weight_form */
   bool has_notes;         /* the module has notes of ports */
+  bool has_port_lists;    /* an attribute may have the name of a list of ports */
 } tl_air;
 
 /* ---- problems.c ---- */

@@ -80,45 +80,29 @@ static const char *ports_problem(int which, tl_air_bytes list, tl_air_op_def *n)
   return list.p == list.end ? NULL : "a malformed list";
 }
 
-/* Returns the form in which the wire has a kind of value. */
-static uint32_t wire_of(uint32_t number) {
-  switch (number) {
-  case TL_ATTRDEF_I:
-  case TL_ATTRDEF_B:
-  case TL_ATTRDEF_DT: return TL_WIRE_VARINT;
-  case TL_ATTRDEF_F: return TL_WIRE_FIXED32;
-  default: return TL_WIRE_LENGTH;
-  }
-}
+/* The form in which the wire has each kind of value that loaders read, + 1; 0: they read none. Some
+ * are only carried from a file that was read. */
+static const uint8_t forms[] = {
+    [TL_ATTRDEF_LIST] = TL_WIRE_LENGTH + 1, [TL_ATTRDEF_S] = TL_WIRE_LENGTH + 1,
+    [TL_ATTRDEF_I] = TL_WIRE_VARINT + 1,    [TL_ATTRDEF_F] = TL_WIRE_FIXED32 + 1,
+    [TL_ATTRDEF_B] = TL_WIRE_VARINT + 1,    [TL_ATTRDEF_BT] = TL_WIRE_LENGTH + 1,
+    [TL_ATTRDEF_FUNC] = TL_WIRE_LENGTH + 1, [TL_ATTRDEF_TD] = TL_WIRE_LENGTH + 1,
+    [TL_ATTRDEF_T] = TL_WIRE_LENGTH + 1, /* check_attr looks at those of nodes */
+    [TL_ATTRDEF_G] = TL_WIRE_LENGTH + 1,    [TL_ATTRDEF_LIST_LIST_INT] = TL_WIRE_LENGTH + 1,
+    [TL_ATTRDEF_DT] = TL_WIRE_VARINT + 1,   [TL_ATTRDEF_LIST_LIST_FLOAT] = TL_WIRE_LENGTH + 1};
 
 const char *tl_air_value_problem(tl_air_bytes key, tl_air_bytes value, tl_air_op_def *n) {
   tl_air_field f;
-  tl_air_field extra;
   if (!tl_air_next_field(&value, &f))
     return "an attribute without a value would be dropped";
-  if (tl_air_next_field(&value, &extra) || value.p != value.end)
+  if (value.p != value.end)
     return "an attribute with two values";
-  if (f.wire != wire_of(f.number))
-    return "an attribute in a form that its kind does not have";
-  switch (f.number) {
-  case TL_ATTRDEF_S:
-  case TL_ATTRDEF_I:
-  case TL_ATTRDEF_F:
-  case TL_ATTRDEF_B:
-  case TL_ATTRDEF_LIST_LIST_INT:
-  case TL_ATTRDEF_LIST_LIST_FLOAT:
-  case TL_ATTRDEF_DT:
-  case TL_ATTRDEF_BT: /* this and the next are carried from a file that was read */
-  case TL_ATTRDEF_FUNC:
-  case TL_ATTRDEF_TD:
-  case TL_ATTRDEF_T: /* check_attr looks at those of nodes */
-  case TL_ATTRDEF_G: return NULL;
-  case TL_ATTRDEF_LIST: {
-    int which = n ? tl_air_bookkeeping(key) : -1;
-    return which < 0 ? list_problem(f.body) : ports_problem(which, f.body, n);
-  }
-  default: return "an attribute of a kind that loaders cannot read";
-  }
+  if (f.number >= sizeof forms || f.wire + 1 != forms[f.number])
+    return "an attribute of a kind or form that loaders cannot read";
+  if (f.number != TL_ATTRDEF_LIST)
+    return NULL;
+  int which = n ? tl_air_bookkeeping(key) : -1;
+  return which < 0 ? list_problem(f.body) : ports_problem(which, f.body, n);
 }
 
 const char *tl_air_unpaired(const tl_air_op_def *n) {
@@ -136,8 +120,8 @@ static tl_status check_attr(const tl_air_checker *c, tl_air_bytes key, tl_air_by
   const char *problem = tl_air_value_problem(key, value, n);
   if (problem)
     return tl_air_fault(c, problem);
-  tl_air_field f = tl_air_find_field(value, TL_ATTRDEF_T);
-  return n && f.body.p ? check_tensor(c, f.body, n) : TL_OK;
+  bool tensor = n && *value.p == (TL_ATTRDEF_T << 3 | TL_WIRE_LENGTH);
+  return tensor ? check_tensor(c, tl_air_find_field(value, TL_ATTRDEF_T).body, n) : TL_OK;
 }
 
 /* Remembers the attributes that later checks of the node need. */

@@ -81,12 +81,20 @@ void tl_air_seen_release(tl_air_seen_table *t) {
 #define KEY(z)                                                                                     \
   { (z), sizeof(z) - 1 }
 
+static const tl_sv keys[] = {KEY("_input_name_key"),  KEY("_input_name_value"),
+                             KEY("_ir_inputs_key"),   KEY("_ir_inputs_value"),
+                             KEY("_ir_outputs_key"),  KEY("_ir_outputs_value"),
+                             KEY("_output_name_key"), KEY("_output_name_value"),
+                             KEY("_ir_attr_names"),   KEY("_opt_input")};
+
+bool tl_air_has_bookkeeping(const tl_module *m) {
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    if (tl_symbol_find(&m->symbols, keys[i]) != TL_NO_SYMBOL)
+      return true;
+  return false;
+}
+
 int tl_air_bookkeeping(tl_air_bytes key) {
-  static const tl_sv keys[] = {KEY("_input_name_key"),  KEY("_input_name_value"),
-                               KEY("_ir_inputs_key"),   KEY("_ir_inputs_value"),
-                               KEY("_ir_outputs_key"),  KEY("_ir_outputs_value"),
-                               KEY("_output_name_key"), KEY("_output_name_value"),
-                               KEY("_ir_attr_names"),   KEY("_opt_input")};
   size_t n = (size_t)(key.end - key.p);
   if (n < 2 || key.p[0] != '_' || (key.p[1] != 'i' && key.p[1] != 'o'))
     return -1;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "ir/module.h"
 #include "support/vec.h"
 
 /* A range of bytes of the file; it is never copied. */
@@ -50,6 +51,10 @@ void tl_air_seen_release(tl_air_seen_table *t);
  * none of them. Index 2i is a list of names, and 2i + 1 the list of values that belongs to it, for
  * i below TL_AIR_PAIRS of check_attrs.h. */
 int tl_air_bookkeeping(tl_air_bytes key);
+
+/* Returns true if the module has the name of such a list: most have none, and need no look at each
+ * attribute. */
+bool tl_air_has_bookkeeping(const tl_module *m);
 
 /* A list of names. */
 typedef struct tl_air_spans {

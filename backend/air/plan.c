@@ -2,6 +2,7 @@
 /* Plans an AIR file: its graphs, the name of every node, the format of every value.
  * It also refuses whatever AIR cannot express, so that nothing is written for such a module. */
 #include "backend/air/air.h"
+#include "backend/air/check_names.h"
 
 #include "ir/ge_fields.h"
 #include "ir/ops_gen.h"
@@ -50,6 +51,13 @@ static tl_status check_holder(const tl_air *a, tl_value_id v, tl_op_id holder) {
                       "a %s node cannot hold elements of type %s", op->name, tl_dtype_get(d)->name);
 }
 
+/* Refuses bytes that would go into the file as they are and are no value, and lists of ports. */
+static tl_status check_carried(const tl_air *a, tl_node_id n) {
+  tl_location where = tl_node_where(a->m, n);
+  const char *problem = tl_air_carried_problem(a->m, n, &where.attr);
+  return problem ? tl_fail(a->m->diag, TL_UNSUPPORTED, where, "the attribute %s", problem) : TL_OK;
+}
+
 /* Refuses results, attributes and operands of a node that AIR cannot express. */
 static tl_status check_node(const tl_air *a, tl_node_id n) {
   const tl_node *node = tl_node_get(a->m, n);
@@ -63,18 +71,18 @@ static tl_status check_node(const tl_air *a, tl_node_id n) {
     if (tl_air_type_problem(a->m, tl_value_type(a->m, node->results + i)))
       return check_type(a, node->results + i, tl_node_where(a->m, n));
   bool bodies = tl_op_has_trait(node->op, TL_TRAIT_BODY);
+  bool carried = a->has_port_lists;
   for (uint32_t i = 0; i < node->n_attrs; i++) {
     const char *problem = tl_air_attr_problem(a->m, &node->attrs[i]);
+    carried = carried || node->attrs[i].kind == TL_ATTR_CARRIED;
     if (!problem || (bodies && node->attrs[i].kind == TL_ATTR_GRAPHS))
       continue;
     tl_location where = tl_node_where(a->m, n);
     where.attr = tl_sym(a->m, node->attrs[i].name);
     return tl_fail(a->m->diag, TL_UNSUPPORTED, where, "the attribute %s", problem);
   }
-  tl_location where = tl_node_where(a->m, n);
-  const char *problem = tl_air_carried_problem(a->m, n, &where.attr);
-  if (problem)
-    return tl_fail(a->m->diag, TL_UNSUPPORTED, where, "the attribute %s", problem);
+  if (carried)
+    TL_TRY(check_carried(a, n));
   return check_scope(a, node->graph, n);
 }
 
@@ -286,6 +294,7 @@ tl_status tl_air_plan(tl_air *a) {
   TL_TRY(tl_module_need_one_root(a->m, "an AIR file"));
   tl_sv name = root->name ? tl_sym(a->m, root->name) : TL_SV("graph");
   a->has_notes = tl_air_has_notes(a->m);
+  a->has_port_lists = tl_air_has_bookkeeping(a->m);
   a->graph_names[root->id] = tl_air_name(&a->graph_pool, TL_SV(""), name);
   if (!a->graph_names[root->id].p || !tl_u32_vec_push(&a->graphs, root->id))
     return tl_air_no_memory(a);
