@@ -14,10 +14,11 @@ static tl_status run_pass(tl_pass *p, tl_module *module) {
   uint32_t errors = tl_lib_enter(c);
   int code = own->def.run(own->def.user, &m);
   TL_TRY(tl_lib_leave(c, code, errors, own->def.name));
-  if (tl_lib_check(&m) != TL_OK)
+  tl_status status = tl_lib_check(&m);
+  if (status == TL_INVALID_MODEL)
     return tl_fail(&c->diag, TL_INVALID_MODEL, TL_AT_FILE(module->path),
                    "pass '%s' left a model that is not well formed", own->def.name);
-  return TL_OK;
+  return status;
 }
 
 static bool is_pass_name(const char *name) {

@@ -68,7 +68,7 @@ class Tests:
         return os.path.join(self.build, 'gcc' if self.args.quick else name)
 
     def every(self, nth):
-        """How many cases there are to one that a test takes."""
+        """A test takes one of so many cases; with --full, all."""
         return '1' if self.args.full else nth
 
     def tool(self, name):

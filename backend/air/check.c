@@ -197,7 +197,7 @@ static tl_status check_node(tl_air_checker *c, tl_air_bytes message) {
     return tl_air_fault(c, "a node without a name or type, or with a name beyond 255 bytes");
   if (n.id != c->position++)
     return tl_air_fault(c, "a node's id is not its position");
-  if (tl_air_unpaired(&n))
+  if (tl_air_unpaired(&n) >= 0)
     return tl_air_fault(c, "lists of names and positions of unequal length");
   TL_TRY(check_edges(c, &n));
   TL_TRY(check_kind(c, &n, message));

@@ -105,13 +105,11 @@ const char *tl_air_value_problem(tl_air_bytes key, tl_air_bytes value, tl_air_op
   return which < 0 ? list_problem(f.body) : ports_problem(which, f.body, n);
 }
 
-const char *tl_air_unpaired(const tl_air_op_def *n) {
-  static const char *const names[TL_AIR_PAIRS] = {"_input_name_key", "_ir_inputs_key",
-                                                  "_ir_outputs_key", "_output_name_key"};
+int tl_air_unpaired(const tl_air_op_def *n) {
   for (int i = 0; i < TL_AIR_PAIRS; i++)
     if (n->unpaired[i])
-      return names[i];
-  return NULL;
+      return 2 * i;
+  return -1;
 }
 
 /* n: the node it belongs to; NULL in other maps. */

@@ -67,9 +67,9 @@ tl_status tl_air_fault(const tl_air_checker *c, const char *what);
  * belongs to, which counts the entries of its lists of ports; NULL in other maps. */
 const char *tl_air_value_problem(tl_air_bytes key, tl_air_bytes value, tl_air_op_def *n);
 
-/* Returns the name of the first list of ports that is not as long as the one that belongs to it;
- * NULL if there is none. */
-const char *tl_air_unpaired(const tl_air_op_def *n);
+/* Returns the first list of names (tl_air_bookkeeping) that is not as long as the list that belongs
+ * to it; -1 if there is none. */
+int tl_air_unpaired(const tl_air_op_def *n);
 
 /* Checks one map entry and keeps what later checks of node n need. *last: key of the entry before;
  * keys must ascend, which also makes them unique. n: NULL for maps of descs and models. */

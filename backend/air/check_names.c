@@ -87,6 +87,8 @@ static const tl_sv keys[] = {KEY("_input_name_key"),  KEY("_input_name_value"),
                              KEY("_output_name_key"), KEY("_output_name_value"),
                              KEY("_ir_attr_names"),   KEY("_opt_input")};
 
+tl_sv tl_air_bookkeeping_key(int which) { return keys[which]; }
+
 bool tl_air_has_bookkeeping(const tl_module *m) {
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
     if (tl_symbol_find(&m->symbols, keys[i]) != TL_NO_SYMBOL)

@@ -52,6 +52,9 @@ void tl_air_seen_release(tl_air_seen_table *t);
  * i below TL_AIR_PAIRS of check_attrs.h. */
 int tl_air_bookkeeping(tl_air_bytes key);
 
+/* Returns the key of that index. */
+tl_sv tl_air_bookkeeping_key(int which);
+
 /* Returns true if the module has the name of such a list: most have none, and need no look at each
  * attribute. */
 bool tl_air_has_bookkeeping(const tl_module *m);

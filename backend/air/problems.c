@@ -41,9 +41,10 @@ static const char *carried_problem(tl_air_bytes key, tl_air_bytes value, tl_air_
   tl_air_bytes rest = value;
   tl_air_field f;
   if (tl_air_next_field(&rest, &f) && f.number == TL_ATTRDEF_T)
-    return "is a tensor as bytes, whose size nobody has checked";
-  return tl_air_value_problem(key, value, ports) ? "is carried as bytes that are no value of AIR"
-                                                 : NULL;
+    return "is a tensor as bytes\vwrite its type and its numbers, which can be checked";
+  return tl_air_value_problem(key, value, ports)
+             ? "is carried as bytes that are no value of AIR\vwrite its value, or remove it"
+             : NULL;
 }
 
 const char *tl_air_carried_problem(const tl_module *m, tl_node_id n, tl_sv *key) {
@@ -54,15 +55,19 @@ const char *tl_air_carried_problem(const tl_module *m, tl_node_id n, tl_sv *key)
     bool carried = attr->kind == TL_ATTR_CARRIED;
     *key = tl_sym(m, attr->name);
     if ((!carried || tl_op_row(node->op)) && tl_air_bookkeeping(bytes_of(*key)) >= 0)
-      return "has the name of a list of ports, which AIR files have of their own";
+      return "has the name of a list of ports, which AIR files have of their own\v"
+             "remove it, or give it another name";
     const char *problem =
         carried ? carried_problem(bytes_of(*key), bytes_of(tl_sym(m, attr->u.s)), &ports) : NULL;
     if (problem)
       return problem;
   }
-  const char *unpaired = tl_air_unpaired(&ports);
-  *key = unpaired ? tl_sv_from(unpaired) : TL_SV("");
-  return unpaired ? "is not as long as the list that belongs to it" : NULL;
+  int unpaired = tl_air_unpaired(&ports);
+  if (unpaired < 0)
+    return NULL;
+  *key = tl_air_bookkeeping_key(unpaired);
+  return "is not as long as the list of numbers that belongs to it\v"
+         "remove both, the file gets them from the graph";
 }
 
 /* Returns true if the dtype has a number in attributes of GE. */
