@@ -223,7 +223,7 @@ static void make_plain(tl_op_id op, tl_attr *attrs, uint32_t count) {
 static void set_op(tl_module *m, tl_node *node, tl_op_id op) {
   node->op = op;
   if (op < tl_n_op_rows)
-    m->had_ops[op] = 1;
+    m->had_ops[op] |= TL_OP_HAD;
 }
 
 /* Allocates everything that a node needs before anything is linked, so that a failure changes

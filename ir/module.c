@@ -131,6 +131,27 @@ int64_t tl_module_opset(const tl_module *m, tl_symbol domain) {
   return found ? found->version : 0;
 }
 
+/* Raises *opset to the oldest one that has every op of the module. */
+static void raise_opset(const tl_module *m, int64_t *opset) {
+  for (uint32_t i = 0; i < m->graphs.n; i++) {
+    if (m->graphs.at[i]->erased)
+      continue;
+    TL_FOR_NODES(m, m->graphs.at[i], n) {
+      const tl_op *row = tl_op_row(tl_node_get(m, n)->op);
+      if (row && row->domain_symbol == 0 && row->n_since && row->since[0] > *opset)
+        *opset = row->since[0];
+    }
+  }
+}
+
+int64_t tl_module_needed_opset(const tl_module *m) {
+  int64_t opset = TL_ONNX_CANONICAL_OPSET;
+  raise_opset(m, &opset);
+  for (uint32_t i = 0; i < m->definitions.n; i++)
+    raise_opset(m->definitions.at[i].body, &opset);
+  return opset;
+}
+
 tl_status tl_module_set_opset(tl_module *m, tl_symbol domain, int64_t version) {
   tl_opset *found = opset_of(m, domain);
   if (found) {

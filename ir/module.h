@@ -18,6 +18,10 @@
 /* Of the default domain; later ones are refused. */
 enum { TL_ONNX_NEWEST_OPSET = 28 };
 
+/* The ops of ai.onnx mean in the IR what they mean in this opset; of newer ones a module may import
+ * too, none of which changes a meaning. */
+enum { TL_ONNX_CANONICAL_OPSET = 21 };
+
 typedef uint32_t tl_node_id;
 typedef uint32_t tl_value_id;
 typedef uint32_t tl_use_id;
@@ -195,9 +199,16 @@ typedef struct tl_size {
 } tl_size;
 
 /* An op that the table does not list, by name. */
+/* What is known of a row's op in a module. */
+enum {
+  TL_OP_HAD = 1, /* a node was of this op once */
+  TL_OP_TOLD = 2 /* a warning said that ONNX has it no more */
+};
+
 typedef struct tl_opaque_op {
   tl_symbol domain;
   tl_symbol name;
+  bool told; /* a warning said that its standard domain lacks it */
 } tl_opaque_op;
 
 /* How far a module is lowered. SPELLED: canonical, but expansions named NPU ops for some nodes
@@ -266,7 +277,7 @@ struct tl_module {
   uint32_t n_type_slots;
   tl_opaque_vec opaque_ops; /* by id - tl_n_op_rows */
   tl_map opaque_index;      /* (domain, name) -> index into opaque_ops */
-  uint8_t *had_ops;         /* arena, by op id below tl_n_op_rows: a node was of this op once */
+  uint8_t *had_ops;         /* arena, by op id below tl_n_op_rows: TL_OP_HAD, TL_OP_TOLD */
   const struct tl_npu_form **npu_forms; /* arena, by op id below tl_n_op_rows: candidates that
                                          * passes/npu compiled; NULL: none yet */
   tl_extra_vec extras;                  /* entry 0 is empty */
@@ -357,6 +368,9 @@ static inline bool tl_module_had_op(const tl_module *m, tl_op_id op) {
 
 /* Returns the version of a domain's opset, 0 when it is not imported. */
 int64_t tl_module_opset(const tl_module *m, tl_symbol domain);
+/* Returns the oldest opset of ai.onnx, from TL_ONNX_CANONICAL_OPSET on, that has every op of the
+ * module and of its definitions. O(nodes). */
+int64_t tl_module_needed_opset(const tl_module *m);
 /* Imports a domain's opset, or changes the version. TL_NO_MEMORY. */
 tl_status tl_module_set_opset(tl_module *m, tl_symbol domain, int64_t version) TL_NODISCARD;
 

@@ -37,7 +37,7 @@ tl_op_id tl_op_intern(tl_module *m, tl_symbol domain, tl_symbol name) {
   uint32_t index;
   if (tl_map_find(&m->opaque_index, key, &index))
     return tl_n_op_rows + index;
-  tl_opaque_op op = {domain, name};
+  tl_opaque_op op = {.domain = domain, .name = name};
   index = m->opaque_ops.n;
   if (!tl_opaque_vec_push(&m->opaque_ops, op))
     return UINT32_MAX;

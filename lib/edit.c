@@ -97,6 +97,65 @@ int tl_model_add_node(tl_model *m, const tl_new_node *spec, uint32_t *node) {
   return changed(m, made != TL_NO_NODE);
 }
 
+/* Returns true if a graph is a body of the node, or lies inside of one. */
+static bool is_inside(const tl_module *m, tl_graph_id g, tl_node_id node) {
+  tl_node_id owner = tl_graph_get(m, g)->owner;
+  while (owner && owner != node)
+    owner = tl_graph_get(m, tl_node_get(m, owner)->graph)->owner;
+  return owner != TL_NO_NODE;
+}
+
+/* Returns true if a node outside of the bodies of `node` uses the value. */
+static bool is_used_outside(const tl_module *m, tl_value_id v, tl_node_id node) {
+  TL_FOR_USES(m, v, u)
+    if (!is_inside(m, tl_node_get(m, tl_use_get(m, u)->user)->graph, node))
+      return true;
+  return false;
+}
+
+/* Returns true if a value of a body of `node`, or of a graph in it, is used outside of them. */
+static bool leaks(const tl_module *m, const tl_graph *g, tl_node_id node) {
+  bool found = false;
+  for (uint32_t i = 0; i < g->inputs.n && !found; i++)
+    found = is_used_outside(m, g->inputs.at[i], node);
+  for (uint32_t i = 0; i < g->constants.n && !found; i++)
+    found = g->constants.at[i] && is_used_outside(m, g->constants.at[i], node);
+  for (tl_node_id n = g->first; n && !found; n = tl_node_get(m, n)->next)
+    for (uint32_t i = 0; i < tl_node_get(m, n)->n_results && !found; i++)
+      found = is_used_outside(m, tl_node_get(m, n)->results + i, node);
+  return found;
+}
+
+/* Takes the operands of all nodes of a graph away, so that they can go in any order: a program may
+ * have made one use the result of a later one. */
+static void take_operands(tl_module *m, const tl_graph *g) {
+  for (tl_node_id n = g->first; n; n = tl_node_get(m, n)->next)
+    for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++)
+      tl_node_set_operand(m, n, i, TL_NO_VALUE);
+  for (uint32_t i = 0; i < tl_node_get(m, g->ret)->n_operands; i++)
+    tl_node_set_operand(m, g->ret, i, TL_NO_VALUE);
+}
+
+/* Makes the bodies of a node ready to go with it; false if a node outside uses a value of theirs.
+ * O(graphs of the module), for nodes that have bodies. */
+static bool empty_bodies(tl_module *m, tl_node_id node) {
+  const tl_node *n = tl_node_get(m, node);
+  bool has = false;
+  for (uint32_t i = 0; i < n->n_attrs; i++)
+    has = has || n->attrs[i].kind == TL_ATTR_GRAPH || n->attrs[i].kind == TL_ATTR_GRAPHS;
+  for (uint32_t pass = 0; has && pass < 2; pass++)
+    for (tl_graph_id g = 1; g <= m->graphs.n; g++) {
+      const tl_graph *body = tl_graph_get(m, g);
+      if (body->erased || !is_inside(m, g, node))
+        continue;
+      if (pass == 0 && leaks(m, body, node))
+        return false;
+      if (pass == 1)
+        take_operands(m, body);
+    }
+  return true;
+}
+
 int tl_model_erase_node(tl_model *m, uint32_t node) {
   if (!is_node(m, node))
     return no_node(m, node);
@@ -105,6 +164,9 @@ int tl_model_erase_node(tl_model *m, uint32_t node) {
     if (tl_value_get(m->module, n->results + i)->n_uses)
       return tl_lib_misuse(m->context, "node %u is in use: replace uses of its results first",
                            node);
+  if (!empty_bodies(m->module, node))
+    return tl_lib_misuse(
+        m->context, "values inside of node %u are in use outside of it: replace them first", node);
   tl_node_erase(m->module, node);
   return changed(m, true);
 }

@@ -6,13 +6,47 @@
 #include "ir/names.h"
 #include "ir/ops_gen.h"
 
-enum { DEFAULT_OPSET = 21 }; /* of ai.onnx for a module that imports none */
-
 static tl_status check_attr_graphs(tl_module *m, const tl_node *node, uint32_t depth);
 
 /* Returns true for the domain of NPU ops. */
 static bool is_npu(const tl_module *m, tl_symbol domain) {
   return domain && tl_sv_is(tl_sym(m, domain), "npu");
+}
+
+/* Returns the last version of a domain that changed the op, without the one that ended it: for a
+ * module that does not say which it means. 1 for an op that no table knows. */
+static int64_t newest_version(const tl_op *row) {
+  if (!row || !row->n_since)
+    return 1;
+  bool ended = row->traits & TL_TRAIT_DEPRECATED && row->n_since > 1;
+  return row->since[row->n_since - 1 - ended];
+}
+
+/* Warns, once, of an op that readers of the file do not know: its standard domain never had it (the
+ * reader of the module may have said so), or has ended it. */
+static void warn_missing(tl_module *m, tl_op_id op, tl_symbol domain) {
+  tl_sv name = tl_sv_shown(tl_op_name(m, op));
+  if (op < tl_n_op_rows && !(m->had_ops[op] & TL_OP_TOLD)) {
+    m->had_ops[op] |= TL_OP_TOLD;
+    tl_warn_code(
+        m->diag, "W_DEPRECATED_OP", TL_AT_FILE(m->path),
+        "op '%.*s' is deprecated, and opset %lld of ai.onnx lacks it: other readers refuse "
+        "the file",
+        TL_SV_ARG(name), (long long)tl_module_opset(m, 0));
+  } else if (op >= tl_n_op_rows && !m->opaque_ops.at[op - tl_n_op_rows].told) {
+    m->opaque_ops.at[op - tl_n_op_rows].told = true;
+    tl_warn_code(m->diag, "W_CUSTOM_OP", TL_AT_FILE(m->path),
+                 "domain %s has no op '%.*s', which is written as it is"
+                 "\vTailor reads the file with --allow-custom-ops=%.*s",
+                 domain ? "ai.onnx.ml" : "ai.onnx", TL_SV_ARG(name), TL_SV_ARG(name));
+  }
+}
+
+/* Returns true for an op that a file of the newest opsets must not have. */
+static bool is_missing(const tl_op *row, tl_symbol domain) {
+  if (row)
+    return row->traits & TL_TRAIT_DEPRECATED && domain == 0;
+  return domain == 0 || domain == TL_SYM_ai_onnx_ml;
 }
 
 /* Checks that an op has an ONNX form and that its domain is imported. Ops of the domain "npu" are
@@ -28,13 +62,17 @@ static tl_status check_op(tl_module *m, tl_node_id n) {
                      TL_SV_ARG(tl_op_name(m, op)));
     domain = TL_SYM_ai_tailor;
   }
-  if (tl_module_opset(m, domain))
+  int64_t imported = tl_module_opset(m, domain);
+  const tl_op *row = tl_op_row(op);
+  if (is_missing(row, domain) && !tl_module_definition(m, n))
+    warn_missing(m, op, domain);
+  if (imported && (!row || !row->n_since || imported >= row->since[0]))
     return TL_OK;
   if (is_npu(m, domain))
     return tl_fail(m->diag, TL_UNSUPPORTED, tl_node_where(m, n),
                    "NPU op 'npu::%.*s' has no ONNX form\vwrite AIR, or export before lowering",
                    TL_SV_ARG(tl_op_name(m, op)));
-  return tl_module_set_opset(m, domain, domain ? 1 : DEFAULT_OPSET);
+  return tl_module_set_opset(m, domain, imported ? row->since[0] : newest_version(row));
 }
 
 /* Refuses element types that ONNX lacks. */
@@ -187,8 +225,9 @@ tl_status tl_onnx_prepare(tl_module *m) {
   if (tl_graph_n_outputs(m, tl_module_main(m)) == 0)
     return tl_fail(m->diag, TL_INVALID_MODEL, TL_AT_FILE(m->path),
                    "the graph has no output, and an ONNX model needs one");
-  if (!tl_module_opset(m, 0))
-    TL_TRY(tl_module_set_opset(m, 0, DEFAULT_OPSET));
+  int64_t needed = tl_module_needed_opset(m);
+  if (tl_module_opset(m, 0) < needed)
+    TL_TRY(tl_module_set_opset(m, 0, needed));
   if (tl_names_part_nodes(m, NULL, NULL) != TL_OK)
     return tl_no_memory(m);
   return check_graph(m, tl_module_main(m), 0);

@@ -245,7 +245,7 @@ static void emit_import(tl_onnx_emit *e, tl_sv domain, int64_t version) {
 /* Imports of a function: ONNX, and once each the domains of the other ops inside, in the versions
  * that the model has. */
 static void emit_imports(const tl_onnx_emit *outer, tl_onnx_emit *e, const tl_graph *g) {
-  emit_import(e, TL_SV(""), tl_module_opset(e->m, 0));
+  emit_import(e, TL_SV(""), tl_module_opset(outer->m, 0));
   TL_FOR_NODES(e->m, g, n) {
     tl_symbol domain = tl_op_domain_symbol(e->m, tl_node_get(e->m, n)->op);
     bool seen = false;

@@ -10,7 +10,7 @@
 #include "ir/module.h"
 #include "ir/options/options.h"
 
-enum { TL_ONNX_CANONICAL_OPSET = 21, TL_ONNX_DEFAULT_MAX_NODES = 4000000 };
+enum { TL_ONNX_DEFAULT_MAX_NODES = 4000000 };
 
 /* How to load a model; all zero for the defaults. Pointers are borrowed. */
 typedef struct tl_onnx_load_options {

@@ -47,10 +47,13 @@ static bool is_allowed(const tl_onnx *reader, tl_sv op_type) {
 
 /* Warns of the first use of such an op. */
 static void warn_carried(tl_onnx *reader, tl_symbol domain, tl_sv op_type, uint32_t before) {
-  if (reader->r.m->opaque_ops.n > before && (domain == 0 || domain == TL_SYM_ai_onnx_ml))
+  tl_opaque_vec *ops = &reader->r.m->opaque_ops;
+  if (ops->n > before && (domain == 0 || domain == TL_SYM_ai_onnx_ml)) {
+    ops->at[ops->n - 1].told = true;
     tl_warn_code(reader->r.d, "W_CUSTOM_OP", TL_AT_FILE(reader->r.path),
                  "domain %s has no op '%.*s', which is carried as it is",
                  domain ? "ai.onnx.ml" : "ai.onnx", TL_SV_ARG(tl_sv_shown(op_type)));
+  }
 }
 
 /* Finds the op: first in the op table (ONNX Runtime, too, prefers its own ops to functions of the

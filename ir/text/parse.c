@@ -219,14 +219,19 @@ tl_status tl_parse_graph(tl_parser *p, tl_graph_kind kind, tl_node_id owner, tl_
 /* ---- the module ------------------------------------------------------------------------------ */
 
 static tl_status parse_opset(tl_parser *p) {
+  static const char older[] =
+      "\vnodes in textual IR mean what they mean in opset 21; the opset that "
+      "the model was written for is a source_opset";
   tl_symbol domain;
   int64_t version;
   TL_TRY(tl_parse_string(p, "a domain, quoted", &domain));
   tl_token at = p->at;
   TL_TRY(tl_parse_int(p, "a version", &version));
-  if (version < 1 || (domain == 0 && version > TL_ONNX_NEWEST_OPSET))
-    return tl_parse_fail_at(p, at, TL_INVALID_MODEL, "opset %lld is not between 1 and %d",
-                            (long long)version, TL_ONNX_NEWEST_OPSET);
+  int64_t least = domain == 0 ? TL_ONNX_CANONICAL_OPSET : 1;
+  if (version < least || (domain == 0 && version > TL_ONNX_NEWEST_OPSET))
+    return tl_parse_fail_at(p, at, TL_INVALID_MODEL, "opset %lld is not between %d and %d%s",
+                            (long long)version, (int)least, TL_ONNX_NEWEST_OPSET,
+                            domain || version < 1 || version > least ? "" : older);
   tl_status status = tl_module_set_opset(p->m, domain, version);
   return status == TL_OK ? TL_OK : tl_parse_memory(p);
 }
@@ -318,7 +323,7 @@ static tl_status parse_module(tl_parser *p) {
   p->m->ir_version = TL_TEXT_IR_VERSION;
   if (tl_parse_accept(p, "module"))
     TL_TRY(parse_header(p));
-  if (!tl_module_opset(p->m, 0) && tl_module_set_opset(p->m, 0, TL_TEXT_OPSET) != TL_OK)
+  if (!tl_module_opset(p->m, 0) && tl_module_set_opset(p->m, 0, TL_ONNX_CANONICAL_OPSET) != TL_OK)
     return tl_parse_memory(p);
   do {
     tl_graph_id g;

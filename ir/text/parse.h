@@ -6,10 +6,7 @@
 
 #include "ir/module.h"
 
-enum {
-  TL_TEXT_IR_VERSION = 10, /* of a module without a header ... */
-  TL_TEXT_OPSET = 21       /* ... and its default-domain opset */
-};
+enum { TL_TEXT_IR_VERSION = 10 }; /* of a module without a header */
 
 /* Parses a whole module. path names the text in messages ("-" or "" when it came from nowhere);
  * files of weights are looked up in its folder, then relative to the working directory. On failure

@@ -463,7 +463,7 @@ static void add_number_entry(printer *p, const char *key, int64_t value, int64_t
 
 static void add_opsets(printer *p) {
   const tl_opset_vec *sets = &p->m->opsets;
-  if (sets->n == 1 && sets->at[0].domain == 0 && sets->at[0].version == TL_TEXT_OPSET)
+  if (sets->n == 1 && sets->at[0].domain == 0 && sets->at[0].version == TL_ONNX_CANONICAL_OPSET)
     return;
   for (uint32_t i = 0; i < sets->n; i++) {
     tl_buf_add_z(p->out, "  opset ");

@@ -13,7 +13,6 @@
 #include "passes/lower/raise_control.h"
 #include "passes/lower/raise_ops.h"
 
-enum { LEAST_OPSET = 21 }; /* of ai.onnx: what definitions are written for */
 
 typedef tl_status (*raise_fn)(tl_module *m, tl_node_id n);
 
@@ -173,16 +172,7 @@ static tl_status check_leftovers(const tl_pass *p, tl_module *m) {
 
 /* Imports the oldest opset of ai.onnx that has every op. */
 static tl_status set_opset(tl_module *m) {
-  int64_t opset = LEAST_OPSET;
-  for (uint32_t i = 0; i < m->graphs.n; i++) {
-    if (m->graphs.at[i]->erased)
-      continue;
-    TL_FOR_NODES(m, m->graphs.at[i], n) {
-      const tl_op *row = tl_op_row(tl_node_get(m, n)->op);
-      if (row && !row->domain[0] && row->n_since && row->since[0] > opset)
-        opset = row->since[0];
-    }
-  }
+  int64_t opset = tl_module_needed_opset(m);
   return opset > tl_module_opset(m, 0) ? tl_module_set_opset(m, 0, opset) : TL_OK;
 }
 

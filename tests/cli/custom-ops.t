@@ -89,3 +89,20 @@ $ for op in MatMul Gemm; do printf 'graph @g(%%x: f32[2,4], %%w: f32[4,3]) -> (%
 ! i8.onnx: error: node Gemm->y: operand 0 has dtype i8, which Gemm does not allow for 'A', but f32, f16, bf16, f64, i32, i64, u32, u64 ("x": i8[2,4], "w": i8[4,3])
 !   hint: Cast the operands to f32, and the result back: exact up to 16777216
 ? 2
+# Written as ONNX, an op that ONNX lacks is named, once; an op that ended too, and the import is that of
+# the newest op.
+$ tailor opt m.tir -o m.onnx
+! m.tir: warning: domain ai.onnx has no op 'Fake', which is written as it is [W_CUSTOM_OP]
+!   hint: Tailor reads the file with --allow-custom-ops=Fake
+$ printf 'graph @g(%%x: f32[1,1,2,2]) -> (%%z) {\n  const %%s: f32[4] = [1.0, 1.0, 2.0, 2.0]\n  %%y = Upsample(%%x, %%s)\n  %%z = Swish(%%y)\n}\n' >u.tir; tailor opt u.tir -o u.onnx; tailor info u.onnx | grep opset
+> opset    24 in the file; now ai.onnx 24
+! u.tir: warning: op 'Upsample' is deprecated, and opset 24 of ai.onnx lacks it: other readers refuse the file [W_DEPRECATED_OP]
+# Of ai.onnx.ml as well.
+$ printf 'graph @g(%%x: str[2]) -> (%%y) {\n  %%y = ai.onnx.ml::LabelEncoder(%%x) {keys_strings=["a", "b"], values_int64s=[1, 2]} : i64[2]\n}\n' >l.tir; tailor opt l.tir -o l.onnx; tailor opt l.onnx -o - | grep ai.onnx.ml..
+>   opset "ai.onnx.ml" 4
+>   %y = ai.onnx.ml::LabelEncoder(%x) {keys_strings=["a", "b"], values_int64s=[1, 2]} : i64[2]
+# Textual IR has the meanings of opset 21: an older import would let readers take them for others.
+$ printf 'module {\n  opset "" 11\n}\ngraph @g(%%x: f32[2,3,4]) -> (%%y) {\n  %%y = Softmax(%%x) {axis=1}\n}\n' >o.tir; tailor opt o.tir -o o.onnx
+! o.tir:2:12: error: opset 11 is not between 21 and 28
+!   hint: nodes in textual IR mean what they mean in opset 21; the opset that the model was written for is a source_opset
+? 2

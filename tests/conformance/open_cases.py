@@ -152,8 +152,7 @@ def antialiased():
 
 def upsamples():
     for (key, dims), mode in itertools.product(IMAGES.items(), ('nearest', 'linear')):
-        head = 'module {\n  opset "" 9\n}\n'
-        yield f'upsample/{mode}-{key}', head + graph({'x': image(dims)}, [
+        yield f'upsample/{mode}-{key}', graph({'x': image(dims)}, [
             'const %s = f32[4] [1.0, 1.0, 2.0, 2.0]', f'%y = Upsample(%x, %s){words(mode=mode)}'])
 
 
@@ -317,7 +316,7 @@ def movements():
             names = ', '.join('%' + r for r in results)
             yield f'split/{n}-{key}', graph(inputs, [
                 f'{names} = Split(%x) {{axis=-1, num_outputs={n}}}'], results)
-        yield f'split/old-{key}', 'module {\n  opset "" 13\n}\n' + graph(inputs, [
+        yield f'split/old-{key}', 'module {\n  source_opset 13\n}\n' + graph(inputs, [
             '%x2 = Concat(%x, %x) {axis=3}', '%y, %z = Split(%x2) {axis=3}'], ('y', 'z'))
         yield f'expand/like-{key}', graph({**inputs, 'v': 'f32[1,3,1,1]'}, [
             '%s = Shape(%x)', '%y = Expand(%v, %s)'])

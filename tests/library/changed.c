@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Models that the caller changed: wrong ones are refused before anything relies on them, and work
- * again once they are mended. */
+ * again once they are mended; bodies go with their node; what other readers do not know is said. */
 #include "tests/library/said.h"
 
 static const char chain[] =
@@ -66,10 +66,65 @@ static void form_and_format(tl_context *c) {
   tl_model_destroy(m);
 }
 
+static const char branches[] =
+    "graph @g(%c: bool[], %x: f32[2]) -> (%y, %z) {\n"
+    "  %y = If(%c) @if {\n"
+    "    then_branch=graph @t() -> (%b) {\n"
+    "      %a = Sin(%x) @sin\n      %b = Relu(%a) @relu\n    },\n"
+    "    else_branch=graph @e() -> (%d) {\n      %d = Cos(%x) @cos\n    }\n  }\n"
+    "  %z = Tanh(%x) @tanh\n}\n";
+
+/* A node with bodies goes whatever the order inside is, but not while something outside uses a
+ * value inside. */
+static void bodies_go(tl_context *c) {
+  tl_model *m = load(c, branches);
+  uint32_t sin = tl_model_find_node(m, "sin"), relu = tl_model_find_node(m, "relu");
+  uint32_t tanh = tl_model_find_node(m, "tanh"), branch = tl_model_find_node(m, "if");
+  uint32_t x = tl_model_operand(m, tanh, 0), y = tl_model_result(m, branch, 0);
+  uint32_t inside = tl_model_result(m, relu, 0);
+  NEED(tl_model_replace_uses(m, y, x) == TL_SUCCESS);
+  NEED(tl_model_set_operand(m, sin, 0, inside) == TL_SUCCESS); /* a cycle in a body */
+  NEED(tl_model_set_operand(m, tanh, 0, inside) == TL_SUCCESS);
+  REFUSED(tl_model_erase_node(m, branch), TL_ERROR_USAGE, "in use outside");
+  NEED(tl_model_set_operand(m, tanh, 0, x) == TL_SUCCESS);
+  NEED(tl_model_erase_node(m, branch) == TL_SUCCESS);
+  NEED(!tl_model_find_node(m, "sin") && tl_model_check(m) == TL_SUCCESS);
+  tl_model_destroy(m);
+}
+
+static void hear_codes(void *user, const tl_message *m) {
+  uint32_t *n = user;
+  *n += m->code && !strcmp(m->code, "W_CUSTOM_OP") && strstr(m->text, "'Thing'");
+}
+
+/* An op that its standard domain lacks is written with a warning, once. */
+static void unknown_op(void) {
+  uint32_t n_warnings = 0, node = 0;
+  tl_context *c = make_context();
+  tl_context_on_message(c, hear_codes, &n_warnings);
+  tl_model *m = load(c, chain);
+  uint32_t relu = tl_model_find_node(m, "relu"), operand = tl_model_operand(m, relu, 0);
+  tl_new_node spec = {
+      .op = "Thing", .operands = &operand, .n_operands = 1, .n_results = 1, .before = relu};
+  NEED(tl_model_add_node(m, &spec, &node) == TL_SUCCESS);
+  NEED(tl_model_set_operand(m, relu, 0, tl_model_result(m, node, 0)) == TL_SUCCESS);
+  for (int i = 0; i < 2; i++) {
+    void *bytes = NULL;
+    size_t n = 0;
+    NEED(tl_model_save_bytes(m, "m.onnx", &bytes, &n) == TL_SUCCESS && n > 0);
+    tl_free(bytes);
+    NEED(n_warnings == 1);
+  }
+  tl_model_destroy(m);
+  tl_context_destroy(c);
+}
+
 int main(void) {
   tl_context *c = make_context();
   wrong_and_mended(c);
   form_and_format(c);
+  bodies_go(c);
+  unknown_op();
   tl_context_destroy(c);
   puts("all of it works");
   return 0;

@@ -76,7 +76,7 @@ static void samples_stay(void) {
         "  %t = Exp(%x)\n"
         "  %y = LeakyRelu(%x) {alpha=0.5} : f32[2,3]\n"
         "}\n");
-  stays("module {\n  ir_version 8\n  opset \"\" 13\n  opset \"com.microsoft\" 1\n"
+  stays("module {\n  ir_version 8\n  opset \"\" 22\n  opset \"com.microsoft\" 1\n"
         "  producer \"pytorch\" \"2.1\"\n  doc \"a\\nb\" meta \"k\" \"v\"\n}\n\n"
         "graph(%x) -> () {\n}\n");
   prints_as("# a comment\ngraph(%x)->(%x){}", "graph(%x) -> (%x) {\n}\n");
@@ -190,8 +190,10 @@ static void errors_have_places(void) {
              "not a regular file");
   fails_with("graph(%x) -> () { %y = Relu(%x) : f32[1], f32[1] }", "more types than results");
   fails_with("graph(%x) -> () { %y = d::R(%x) {a=1, a=2} }", "attribute 'a' is given twice");
-  fails_with("module { opset \"\" -1 } graph(%x) -> (%x) { }", "opset -1 is not between 1 and");
-  fails_with("module { opset \"\" 99 } graph(%x) -> (%x) { }", "opset 99 is not between 1 and");
+  fails_with("module { opset \"\" -1 } graph(%x) -> (%x) { }", "opset -1 is not between 21 and");
+  fails_with("module { opset \"\" 99 } graph(%x) -> (%x) { }", "opset 99 is not between 21 and");
+  fails_with("module { opset \"\" 20 } graph(%x) -> (%x) { }", "opset 20 is not between 21 and");
+  fails_with("module { opset \"acme\" 0 } graph(%x) -> (%x) { }", "opset 0 is not between 1 and");
   fails_with("graph(%x) -> () { %y = d::R(%x) {a=[]} }", "other lists name their kind");
   fails_with("graph(%x) -> () { %y = d::R(%\"a\\q\") }", "unknown escape");
   fails_with("graph(%x) -> () { %y = d::R(%x) npu Nothing }", "not an NPU candidate");
