@@ -13,7 +13,6 @@
 #include "passes/lower/raise_control.h"
 #include "passes/lower/raise_ops.h"
 
-
 typedef tl_status (*raise_fn)(tl_module *m, tl_node_id n);
 
 typedef struct raise_row {
