@@ -17,6 +17,8 @@
 
 /* Of the default domain; later ones are refused. */
 enum { TL_ONNX_NEWEST_OPSET = 28 };
+/* Of ai.onnx.ml; ops of a later one may mean something else. */
+enum { TL_ONNX_ML_NEWEST_OPSET = 5 };
 
 /* The ops of ai.onnx mean in the IR what they mean in this opset; of newer ones a module may import
  * too, none of which changes a meaning. */

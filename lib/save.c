@@ -149,12 +149,48 @@ static tl_status make_root(taker *t) {
                  strerror(errno));
 }
 
-static tl_status save_to(tl_model *m, const char *name, taker *t) {
-  const char *slash = strrchr(name, '/');
-  const char *base = slash ? slash + 1 : name;
-  tl_format format;
-  TL_TRY(find_format(t->c, name, &format)); /* of the caller's name, not of the staged one */
-  TL_TRY(make_root(t));
+/* Passes messages on with the names that the caller knows. */
+typedef struct renamer {
+  tl_diag_fn fn;
+  void *user;
+  const char *root; /* the folder that he does not know ... */
+  tl_sv folder;     /* ... and the one that he named, with its slash */
+} renamer;
+
+/* Appends the text, with the caller's folder instead of the staging folder. */
+static void rename_in(tl_buf *out, const renamer *r, const char *text) {
+  size_t n = strlen(r->root);
+  for (const char *found; (found = strstr(text, r->root)) != NULL;) {
+    tl_buf_add(out, text, (size_t)(found - text));
+    tl_buf_add_sv(out, r->folder);
+    text = found + n + (found[n] == '/');
+  }
+  tl_buf_add_z(out, text);
+}
+
+/* Without memory for other names the message passes as it is. */
+static void pass_on(void *user, const tl_diagnostic *d) {
+  const renamer *r = user;
+  const char *texts[] = {d->where.file, d->message, d->hint};
+  tl_buf renamed[3];
+  for (size_t i = 0; i < 3; i++) {
+    tl_buf_init(&renamed[i]);
+    if (texts[i] && strstr(texts[i], r->root))
+      rename_in(&renamed[i], r, texts[i]);
+    if (renamed[i].n && !renamed[i].failed)
+      texts[i] = renamed[i].p;
+  }
+  tl_diagnostic copy = *d;
+  copy.where.file = texts[0];
+  copy.message = texts[1];
+  copy.hint = texts[2];
+  r->fn(r->user, &copy);
+  for (size_t i = 0; i < 3; i++)
+    tl_buf_release(&renamed[i]);
+}
+
+/* Saves the model in the staging folder and hands out its files. */
+static tl_status stage(tl_model *m, const char *base, taker *t) {
   char *path = join(t->root, base);
   tl_status status = path ? save(m, path) : tl_fail_memory(&t->c->diag, TL_NOWHERE);
   if (status == TL_OK) {
@@ -165,6 +201,23 @@ static tl_status save_to(tl_model *m, const char *name, taker *t) {
   }
   (void)rmdir(t->root);
   free(path);
+  return status;
+}
+
+static tl_status save_to(tl_model *m, const char *name, taker *t) {
+  const char *slash = strrchr(name, '/');
+  const char *base = slash ? slash + 1 : name;
+  tl_format format;
+  TL_TRY(find_format(t->c, name, &format)); /* of the caller's name, not of the staged one */
+  TL_TRY(make_root(t));
+  renamer around = {t->c->diag.fn, t->c->diag.user, t->root, {name, (size_t)(base - name)}};
+  t->c->diag.fn = pass_on;
+  t->c->diag.user = &around;
+  tl_status status = stage(m, base, t);
+  if (status != TL_OK && strstr(t->c->diag.activity.subject, t->root)) /* for lack of memory */
+    (void)tl_activity_begin(&t->c->diag, t->c->diag.activity.doing, name);
+  t->c->diag.fn = around.fn;
+  t->c->diag.user = around.user;
   return status;
 }
 

@@ -51,6 +51,17 @@ static tl_status read_opset(tl_onnx *reader, tl_proto w) {
     return tl_fail(reader->r.d, TL_INVALID_MODEL, TL_AT_FILE(reader->r.path),
                    "opset %lld of ai.onnx is not between 1 and %d", (long long)version,
                    TL_ONNX_NEWEST_OPSET);
+  if (version < 1) { /* of another domain: a node that uses it says what is assumed */
+    tl_warn(reader->r.d, TL_AT_FILE(reader->r.path),
+            "opset %lld of domain '%.*s' is no version; the import is ignored", (long long)version,
+            TL_SV_ARG(tl_sv_shown(tl_sym(reader->r.m, domain))));
+    return TL_OK;
+  }
+  if (domain == TL_SYM_ai_onnx_ml && version > TL_ONNX_ML_NEWEST_OPSET)
+    tl_warn(reader->r.d, TL_AT_FILE(reader->r.path),
+            "opset %lld of ai.onnx.ml is newer than %d, the last that is known: its ops are taken "
+            "for those of %d",
+            (long long)version, TL_ONNX_ML_NEWEST_OPSET, TL_ONNX_ML_NEWEST_OPSET);
   return tl_module_set_opset(reader->r.m, domain, version);
 }
 

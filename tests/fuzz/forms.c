@@ -105,6 +105,25 @@ void forms_check_file(const forms_trial *t, const forms_trial *reader, tl_model 
   tl_free(bytes);
 }
 
+void forms_check_text(const forms_trial *t, const forms_trial *reader, tl_model *m) {
+  void *first = NULL, *second = NULL;
+  size_t n = 0, k = 0;
+  tl_model *back = NULL;
+  if (!forms_went_well(t, tl_model_check(m)) || /* wrong types are found by inference at last */
+      !forms_went_well(t, tl_model_save_bytes(m, "m.tir", &first, &n)))
+    return;
+  if (tl_model_load_bytes(reader->c, "m.tir", first, n, &back) != TL_SUCCESS) {
+    if (!strstr(reader->said, "memory") && !strstr(reader->said, "at most"))
+      forms_defect("a text dump cannot be read: ", reader->said);
+  } else if (forms_went_well(reader, tl_model_save_bytes(back, "m.tir", &second, &k)) &&
+             (n != k || memcmp(first, second, n) != 0)) {
+    forms_defect("a text dump that was read is printed otherwise: ", second);
+  }
+  tl_model_destroy(back);
+  tl_free(second);
+  tl_free(first);
+}
+
 /* What numbers tell of a model: nothing, or those of its file alone if settings allow others, or
  * all of them, which must be the same. */
 typedef enum numbers { NO_NUMBERS, FILE_NUMBERS, ALL_NUMBERS } numbers;
@@ -144,6 +163,8 @@ static void check_form(const forms_trial *t, const forms_trial *reader, tl_model
     forms_same_results(a, b, name);
   if (c)
     forms_check_file(t, reader, b, name, what != NO_NUMBERS);
+  if (c)
+    forms_check_text(t, reader, b);
   tl_model_destroy(b);
   tl_model_destroy(c);
 }
@@ -160,6 +181,7 @@ static numbers comparable(const forms_trial *t, tl_model *a, const uint8_t *data
 
 static void check_model(const forms_trial *t, const forms_trial *reader, tl_model *a,
                         numbers what) {
+  forms_check_text(t, reader, a);
   check_form(t, reader, a, TL_FOR_ONNX, what);
   check_form(t, reader, a, TL_FOR_AIR, what);
 }

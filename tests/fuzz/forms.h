@@ -54,10 +54,14 @@ void forms_same_results(tl_model *a, tl_model *b, const char *what);
 void forms_check_file(const forms_trial *t, const forms_trial *reader, tl_model *m,
                       const char *name, int compares);
 
-/* Reads an input as the file `name` with settings, and converts it to ONNX and AIR, twice each. The
- * bytes must be the same, the files must be read, and compute what is written into them; and what
- * the model computes, unless `rounds` says that settings allow other numbers. Returns 0, as targets
- * do. */
+/* Writes m, a model of t, as text, and reads it with the settings of `reader`, which must be
+ * possible; printed again it must be the same text. */
+void forms_check_text(const forms_trial *t, const forms_trial *reader, tl_model *m);
+
+/* Reads an input as the file `name` with settings, and converts it to ONNX and AIR, twice each, and
+ * to text. The bytes must be the same, the files must be read, and compute what is written into
+ * them; and what the model computes, unless `rounds` says that settings allow other numbers. Returns
+ * 0, as targets do. */
 int forms_try(const uint8_t *data, size_t size, const char *name, const forms_option *options,
               size_t n, int rounds);
 

@@ -25,7 +25,7 @@
 
 typedef struct heard {
   int errors;
-  char last[512];
+  char last[1024];
 } heard;
 
 static heard said; /* a test with one thread may have it */

@@ -143,7 +143,24 @@ def twice():
         (2,), (2,), 'defined twice')
 
 
+def positive(made):
+    """'' or an import of the model that no reader takes."""
+    return ' '.join(f'{i.domain} {i.version}' for i in made.opset_import if i.version < 1)
+
+
+def imports():
+    negation = [node('Neg', ['x'], ['y'])]
+    for version in (0, -4):
+        yield Case(f'opset {version} of a domain', model(
+            negation, [X], [value('y', F, [2])], domains=[('acme', version)]),
+            said='is no version', check=positive)
+    yield Case('a newer opset of ai.onnx.ml', model(
+        negation, [X], [value('y', F, [2])], domains=[('ai.onnx.ml', 9)]),
+        said='newer than 5', check=positive)
+
+
 def cases():
+    yield from imports()
     yield from sibling_names()
     yield from later_names()
     yield from node_names()
