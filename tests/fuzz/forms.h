@@ -60,8 +60,8 @@ void forms_check_text(const forms_trial *t, const forms_trial *reader, tl_model 
 
 /* Reads an input as the file `name` with settings, and converts it to ONNX and AIR, twice each, and
  * to text. The bytes must be the same, the files must be read, and compute what is written into
- * them; and what the model computes, unless `rounds` says that settings allow other numbers. Returns
- * 0, as targets do. */
+ * them; and what the model computes, unless `rounds` says that settings allow other numbers.
+ * Returns 0, as targets do. */
 int forms_try(const uint8_t *data, size_t size, const char *name, const forms_option *options,
               size_t n, int rounds);
 
