@@ -43,6 +43,11 @@ static bool was_taken(const void *user, const tl_field *f) {
 
 /* ---- header ---------------------------------------------------------------------------------- */
 
+static tl_sv shown_domain(const tl_onnx *reader, tl_symbol domain) {
+  return domain ? tl_sv_shown(tl_sym(reader->r.m, domain)) : TL_SV("ai.onnx");
+}
+
+/* Takes an import. ONNX Runtime, too, takes the last of several. */
 static tl_status read_opset(tl_onnx *reader, tl_proto w) {
   tl_symbol domain;
   int64_t version;
@@ -54,7 +59,7 @@ static tl_status read_opset(tl_onnx *reader, tl_proto w) {
   if (version < 1) { /* of another domain: a node that uses it says what is assumed */
     tl_warn(reader->r.d, TL_AT_FILE(reader->r.path),
             "opset %lld of domain '%.*s' is no version; the import is ignored", (long long)version,
-            TL_SV_ARG(tl_sv_shown(tl_sym(reader->r.m, domain))));
+            TL_SV_ARG(shown_domain(reader, domain)));
     return TL_OK;
   }
   if (domain == TL_SYM_ai_onnx_ml && version > TL_ONNX_ML_NEWEST_OPSET)
@@ -62,6 +67,11 @@ static tl_status read_opset(tl_onnx *reader, tl_proto w) {
             "opset %lld of ai.onnx.ml is newer than %d, the last that is known: its ops are taken "
             "for those of %d",
             (long long)version, TL_ONNX_ML_NEWEST_OPSET, TL_ONNX_ML_NEWEST_OPSET);
+  int64_t before = tl_module_opset(reader->r.m, domain);
+  if (before && before != version)
+    tl_warn(reader->r.d, TL_AT_FILE(reader->r.path),
+            "domain '%.*s' is imported in versions %lld and %lld; the last one counts",
+            TL_SV_ARG(shown_domain(reader, domain)), (long long)before, (long long)version);
   return tl_module_set_opset(reader->r.m, domain, version);
 }
 
