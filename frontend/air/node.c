@@ -2,18 +2,57 @@
 /* Reads nodes (OpDef): their parts, the node of the IR, and its operands by the names of ports. */
 #include "frontend/air/reader.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
+
+static int by_key(const void *p, const void *q) {
+  const tl_air_entry *a = p, *b = q;
+  return tl_sv_compare(a->key, b->key);
+}
+
+/* Refuses a key that the map has twice: which of the values counts, readers do not agree on. Files
+ * of ours have the keys in order, and need no copy. */
+static tl_status check_keys(const tl_air_reader *r, tl_sv node) {
+  const tl_air_entry *at = r->entries.at;
+  uint32_t n = r->entries.n, i = 1;
+  while (i < n && by_key(&at[i - 1], &at[i]) < 0)
+    i++;
+  if (i >= n)
+    return TL_OK;
+  tl_air_entry *sorted = malloc(n * sizeof *sorted);
+  if (!sorted)
+    return TL_NO_MEMORY;
+  memcpy(sorted, at, n * sizeof *sorted);
+  qsort(sorted, n, sizeof *sorted, by_key);
+  for (i = 1; i < n && by_key(&sorted[i - 1], &sorted[i]) < 0;)
+    i++;
+  tl_status status = TL_OK;
+  if (i < n) {
+    tl_location where = {.file = r->path,
+                         .node = node,
+                         .attr = sorted[i].key,
+                         .offset = (uint64_t)(sorted[i].value.p - r->model.p),
+                         .has_offset = true};
+    status = tl_fail(r->d, TL_INVALID_MODEL, where, "the node has this attribute twice");
+  }
+  free(sorted);
+  return status;
+}
 
 tl_status tl_air_split(tl_air_reader *r, tl_proto body) {
   tl_field f;
   tl_air_entry e;
   tl_step step;
   bool good = true;
+  tl_sv name = {NULL, 0};
   r->edges.n = r->inputs.n = r->outputs.n = r->bodies.n = r->entries.n = 0;
   r->stream = -1;
   while ((step = tl_proto_step(&body, &f)) == TL_STEP_FIELD && good)
     switch (tl_field_tag(&f)) {
+    case TL_TAG(TL_NODE_NAME, TL_WIRE_BYTES): name = tl_proto_sv(f.body); break;
     case TL_TAG(TL_NODE_INPUT, TL_WIRE_BYTES): good = tl_span_vec_push(&r->edges, f.body); break;
     case TL_TAG(TL_NODE_ATTR, TL_WIRE_BYTES):
       if (!tl_air_entry_read(f.body, &e))
@@ -38,7 +77,7 @@ tl_status tl_air_split(tl_air_reader *r, tl_proto body) {
     }
   if (!good)
     return TL_NO_MEMORY;
-  return step == TL_STEP_BAD ? tl_air_malformed(r, body.p, "OpDef") : TL_OK;
+  return step == TL_STEP_BAD ? tl_air_malformed(r, body.p, "OpDef") : check_keys(r, name);
 }
 
 tl_status tl_air_name_value(tl_air_reader *r, tl_value_id v, tl_symbol s) {

@@ -304,6 +304,8 @@ CASES = [
     ('port_flags_typed', 'conv', unknown_op('is_input_const', TYPED), None),
     ('state_of_nothing', 'conv', on_data(lambda n: attr(n, '_tailor_state', text('gone'))),
      'is no output'),
+    ('attribute_twice', 'conv', on_node(lambda n: n.extend(
+        [[ATTR, 2, encode([[1, 2, b'axis'], [2, 2, integer(i)]])] for i in (0, 1)])), 'twice'),
     ('index_twice', 'conv', on_data(lambda n: attr(n, 'index', integer(0))), None),
     ('index_negative', 'conv', on_data(lambda n: attr(n, 'index', integer(-7))), None),
     ('model_attribute_cut', 'conv', lambda m: m.fields.append([MODEL_ATTR, 2, b'\x0a\x50a']),
