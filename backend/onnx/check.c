@@ -28,11 +28,10 @@ static void warn_missing(tl_module *m, tl_op_id op, tl_symbol domain) {
   tl_sv name = tl_sv_shown(tl_op_name(m, op));
   if (op < tl_n_op_rows && !(m->had_ops[op] & TL_OP_TOLD)) {
     m->had_ops[op] |= TL_OP_TOLD;
-    tl_warn_code(
-        m->diag, "W_DEPRECATED_OP", TL_AT_FILE(m->path),
-        "op '%.*s' is deprecated, and opset %lld of ai.onnx lacks it: other readers refuse "
-        "the file",
-        TL_SV_ARG(name), (long long)tl_module_opset(m, 0));
+    tl_warn_code(m->diag, "W_DEPRECATED_OP", TL_AT_FILE(m->path),
+                 "op '%.*s' is deprecated, and opset %d of ai.onnx lacks it: other readers refuse "
+                 "the file",
+                 TL_SV_ARG(name), (int)TL_ONNX_CANONICAL_OPSET);
   } else if (op >= tl_n_op_rows && !m->opaque_ops.at[op - tl_n_op_rows].told) {
     m->opaque_ops.at[op - tl_n_op_rows].told = true;
     tl_warn_code(m->diag, "W_CUSTOM_OP", TL_AT_FILE(m->path),
@@ -215,6 +214,16 @@ static tl_status check_attr_graphs(tl_module *m, const tl_node *node, uint32_t d
   return TL_OK;
 }
 
+/* Imports what the bodies of definitions need; nodes of the model import for themselves. */
+static tl_status import_for_definitions(tl_module *m) {
+  int64_t needed = TL_ONNX_CANONICAL_OPSET;
+  for (uint32_t i = 0; i < m->definitions.n; i++) {
+    int64_t inside = tl_module_needed_opset(m->definitions.at[i].body);
+    needed = inside > needed ? inside : needed;
+  }
+  return tl_module_opset(m, 0) < needed ? tl_module_set_opset(m, 0, needed) : TL_OK;
+}
+
 tl_status tl_onnx_prepare(tl_module *m) {
   if (m->form == TL_FORM_NPU || m->form == TL_FORM_SPELLED)
     return tl_fail(
@@ -225,9 +234,7 @@ tl_status tl_onnx_prepare(tl_module *m) {
   if (tl_graph_n_outputs(m, tl_module_main(m)) == 0)
     return tl_fail(m->diag, TL_INVALID_MODEL, TL_AT_FILE(m->path),
                    "the graph has no output, and an ONNX model needs one");
-  int64_t needed = tl_module_needed_opset(m);
-  if (tl_module_opset(m, 0) < needed)
-    TL_TRY(tl_module_set_opset(m, 0, needed));
+  TL_TRY(import_for_definitions(m));
   if (tl_names_part_nodes(m, NULL, NULL) != TL_OK)
     return tl_no_memory(m);
   return check_graph(m, tl_module_main(m), 0);

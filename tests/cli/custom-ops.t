@@ -96,7 +96,7 @@ $ tailor opt m.tir -o m.onnx
 !   hint: Tailor reads the file with --allow-custom-ops=Fake
 $ printf 'graph @g(%%x: f32[1,1,2,2]) -> (%%z) {\n  const %%s: f32[4] = [1.0, 1.0, 2.0, 2.0]\n  %%y = Upsample(%%x, %%s)\n  %%z = Swish(%%y)\n}\n' >u.tir; tailor opt u.tir -o u.onnx; tailor info u.onnx | grep opset
 > opset    24 in the file; now ai.onnx 24
-! u.tir: warning: op 'Upsample' is deprecated, and opset 24 of ai.onnx lacks it: other readers refuse the file [W_DEPRECATED_OP]
+! u.tir: warning: op 'Upsample' is deprecated, and opset 21 of ai.onnx lacks it: other readers refuse the file [W_DEPRECATED_OP]
 # Of ai.onnx.ml as well.
 $ printf 'graph @g(%%x: str[2]) -> (%%y) {\n  %%y = ai.onnx.ml::LabelEncoder(%%x) {keys_strings=["a", "b"], values_int64s=[1, 2]} : i64[2]\n}\n' >l.tir; tailor opt l.tir -o l.onnx; tailor opt l.onnx -o - | grep ai.onnx.ml..
 >   opset "ai.onnx.ml" 4
