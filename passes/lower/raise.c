@@ -175,12 +175,41 @@ static tl_status set_opset(tl_module *m) {
   return opset > tl_module_opset(m, 0) ? tl_module_set_opset(m, 0, opset) : TL_OK;
 }
 
+/* Returns the name of an operand that the op needs and the node lacks, NULL if it has all. */
+static const char *lacking(const tl_module *m, tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  const tl_op *row = tl_op_row(node->op);
+  for (uint32_t i = 0; row && (i < row->min_operands || i < node->n_operands); i++) {
+    const tl_op_port *port = tl_op_operand_port(row, i);
+    if (port && port->kind != TL_PORT_OPTIONAL && (i >= node->n_operands || !tl_operand(m, n, i)))
+      return port->name;
+  }
+  return NULL;
+}
+
+/* NPU ops may have fewer operands than the ONNX ops that do the same: a ConcatD of nothing. */
+static tl_status check_operands(tl_module *m) {
+  for (uint32_t i = 0; i < m->graphs.n; i++) {
+    if (m->graphs.at[i]->erased)
+      continue;
+    TL_FOR_NODES(m, m->graphs.at[i], n) {
+      const char *name = lacking(m, n);
+      if (name)
+        return tl_fail(m->diag, TL_UNSUPPORTED, tl_node_where(m, n),
+                       "it becomes %.*s of ONNX, which needs an operand '%s' that the node lacks",
+                       TL_SV_ARG(tl_op_name(m, tl_node_get(m, n)->op)), name);
+    }
+  }
+  return TL_OK;
+}
+
 tl_status tl_pass_raise(tl_pass *p, tl_module *m) {
   if (m->form != TL_FORM_NPU)
     return TL_OK;
   TL_TRY(raise_nodes(p, m));
   TL_TRY(tl_pass_expand_definitions(p, m));
   TL_TRY(check_leftovers(p, m));
+  TL_TRY(check_operands(m));
   m->form = TL_FORM_CANONICAL;
   return set_opset(m);
 }
