@@ -30,7 +30,7 @@ static tl_status read_opset(tl_onnx_functions *functions, tl_proto w, tl_functio
                    TL_SV_ARG(tl_sym(functions->r->m, fn->name)), (long long)version,
                    TL_ONNX_NEWEST_OPSET);
   if (fn->opset && fn->opset != version)
-    tl_warn(functions->r->d, TL_AT_FILE(functions->r->path),
+    tl_note(functions->r->d, TL_AT_FILE(functions->r->path),
             "function '%.*s' imports ai.onnx in versions %lld and %lld; the last one counts",
             TL_SV_ARG(tl_sv_shown(tl_sym(functions->r->m, fn->name))), (long long)fn->opset,
             (long long)version);

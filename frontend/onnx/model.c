@@ -47,7 +47,8 @@ static tl_sv shown_domain(const tl_onnx *reader, tl_symbol domain) {
   return domain ? tl_sv_shown(tl_sym(reader->r.m, domain)) : TL_SV("ai.onnx");
 }
 
-/* Takes an import. ONNX Runtime, too, takes the last of several. */
+/* Takes an import. The last of several counts, as in ONNX Runtime, whose optimizer models have
+ * two of ai.onnx. */
 static tl_status read_opset(tl_onnx *reader, tl_proto w) {
   tl_symbol domain;
   int64_t version;
@@ -69,7 +70,7 @@ static tl_status read_opset(tl_onnx *reader, tl_proto w) {
             (long long)version, TL_ONNX_ML_NEWEST_OPSET, TL_ONNX_ML_NEWEST_OPSET);
   int64_t before = tl_module_opset(reader->r.m, domain);
   if (before && before != version)
-    tl_warn(reader->r.d, TL_AT_FILE(reader->r.path),
+    tl_note(reader->r.d, TL_AT_FILE(reader->r.path),
             "domain '%.*s' is imported in versions %lld and %lld; the last one counts",
             TL_SV_ARG(shown_domain(reader, domain)), (long long)before, (long long)version);
   return tl_module_set_opset(reader->r.m, domain, version);

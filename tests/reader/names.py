@@ -157,8 +157,7 @@ def imports():
     two = {domain: model([node('Softmax', ['x'], ['y'], axis=0)], [X], [value('y', F, [2])],
                          domains=[(domain, 11)]) for domain in ('', 'ai.onnx')}
     for domain, made in two.items():
-        yield Case(f'two opsets of one domain, as "{domain}"', made, same=True,
-                   said="domain 'ai.onnx' is imported in versions 17 and 11", check=positive)
+        yield Case(f'two opsets of one domain, as "{domain}"', made, same=True, check=positive)
     yield Case('a newer opset of ai.onnx.ml', model(
         negation, [X], [value('y', F, [2])], domains=[('ai.onnx.ml', 9)]),
         said='newer than 5', check=positive)
