@@ -42,8 +42,8 @@ int forms_went_well(const forms_trial *t, int status) {
 }
 
 int forms_left_out(const uint8_t *data, size_t size) {
-  static const char *const ops[] = {"Random", "Bernoulli", "Multinomial", "Dropout",
-                                    "Loop",   "Attention", "While",       "Quantize"};
+  static const char *const ops[] = {"Random",    "Bernoulli", "Multinomial", "Dropout", "Loop",
+                                    "Attention", "While",     "Quantize",    "Mod"};
   for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
     if (size && memmem(data, size, ops[i], strlen(ops[i])))
       return 1;
