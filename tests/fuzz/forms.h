@@ -32,8 +32,8 @@ int forms_went_well(const forms_trial *t, int status);
 /* Random results depend on which nodes there are. A loop that does not end takes ten million trips
  * until it is an error. Known differences on the NPU: of a query that sees no key, attention makes
  * zero there and an average here; quantization adds the zero point before it rounds, so that ties
- * differ; a remainder comes from a rounded quotient, which may be the next integer. Returns true for
- * models with such ops. */
+ * differ; a remainder comes from a rounded quotient, which may be the next integer. Returns true
+ * for models with such ops. */
 int forms_left_out(const uint8_t *data, size_t size);
 
 /* Settings of an exact run with random inputs of the one seed that all forms get. */
