@@ -126,8 +126,11 @@ static tl_opset *opset_of(const tl_module *m, tl_symbol domain) {
   return NULL;
 }
 
+/* "ai.onnx" is the other name of the default domain: two imports of it would contradict. */
+static tl_symbol import_of(tl_symbol domain) { return domain == TL_SYM_ai_onnx ? 0 : domain; }
+
 int64_t tl_module_opset(const tl_module *m, tl_symbol domain) {
-  const tl_opset *found = opset_of(m, domain);
+  const tl_opset *found = opset_of(m, import_of(domain));
   return found ? found->version : 0;
 }
 
@@ -153,6 +156,7 @@ int64_t tl_module_needed_opset(const tl_module *m) {
 }
 
 tl_status tl_module_set_opset(tl_module *m, tl_symbol domain, int64_t version) {
+  domain = import_of(domain);
   tl_opset *found = opset_of(m, domain);
   if (found) {
     found->version = version;

@@ -3,6 +3,7 @@
 #include "ir/op.h"
 
 #include "ir/module.h"
+#include "ir/ops_gen.h"
 #include "support/assert.h"
 
 /* Binary search; rows are sorted by (domain symbol, name symbol). */
@@ -27,6 +28,8 @@ tl_op_id tl_op_find(tl_symbol domain, tl_symbol name) {
 /* An op without a row gets an id behind those of the table, the same for every use in the
  * module. */
 tl_op_id tl_op_intern(tl_module *m, tl_symbol domain, tl_symbol name) {
+  if (domain == TL_SYM_ai_onnx) /* the other name of the default domain */
+    domain = 0;
   /* Names of rows are seeded symbols: a larger symbol is in no row. */
   if (domain <= tl_n_seeds && name <= tl_n_seeds) {
     tl_op_id row = tl_op_find(domain, name);

@@ -3,6 +3,7 @@
 #include "ir/text/parse.h"
 
 #include "ir/names.h"
+#include "ir/ops_gen.h"
 #include "ir/text/parse_internal.h"
 #include "ir/verify/verify.h"
 
@@ -225,6 +226,8 @@ static tl_status parse_opset(tl_parser *p) {
   tl_symbol domain;
   int64_t version;
   TL_TRY(tl_parse_string(p, "a domain, quoted", &domain));
+  if (domain == TL_SYM_ai_onnx) /* the other name of the default domain */
+    domain = 0;
   tl_token at = p->at;
   TL_TRY(tl_parse_int(p, "a version", &version));
   int64_t least = domain == 0 ? TL_ONNX_CANONICAL_OPSET : 1;

@@ -111,6 +111,26 @@ static void hear_codes(void *user, const tl_message *m) {
   *n += m->code && !strcmp(m->code, "W_CUSTOM_OP") && strstr(m->text, "'Thing'");
 }
 
+/* "ai.onnx" is the default domain: a node of it is one of the table's, and brings no import that
+ * would make other nodes those of an old opset. */
+static void other_name(tl_context *c) {
+  tl_model *m = load(c, chain);
+  void *bytes = NULL;
+  size_t n = 0;
+  uint32_t node = 0, x = tl_model_operand(m, tl_model_find_node(m, "sin"), 0);
+  tl_new_node spec = {.domain = "ai.onnx", .op = "Softmax", .operands = &x, .n_operands = 1};
+  spec.n_results = 1;
+  spec.before = tl_model_find_node(m, "sin");
+  NEED(tl_model_add_node(m, &spec, &node) == TL_SUCCESS);
+  NEED(tl_model_set_integer(m, node, "perm", 1) == TL_SUCCESS); /* no attribute of Softmax */
+  REFUSED(tl_model_save_bytes(m, "m.onnx", &bytes, &n), TL_ERROR_INPUT, "'perm'");
+  NEED(tl_model_remove_attribute(m, node, "perm") == TL_SUCCESS);
+  NEED(tl_model_save_bytes(m, "m.onnx", &bytes, &n) == TL_SUCCESS);
+  NEED(tl_model_opset(m, "") == 21 && tl_model_opset(m, "ai.onnx") == 21);
+  tl_free(bytes);
+  tl_model_destroy(m);
+}
+
 /* An op that its standard domain lacks is written with a warning, once. */
 static void unknown_op(void) {
   uint32_t n_warnings = 0, node = 0;
@@ -139,6 +159,7 @@ int main(void) {
   form_and_format(c);
   own_names(c);
   bodies_go(c);
+  other_name(c);
   unknown_op();
   tl_context_destroy(c);
   puts("all of it works");

@@ -193,6 +193,8 @@ static void errors_have_places(void) {
   fails_with("module { opset \"\" -1 } graph(%x) -> (%x) { }", "opset -1 is not between 21 and");
   fails_with("module { opset \"\" 99 } graph(%x) -> (%x) { }", "opset 99 is not between 21 and");
   fails_with("module { opset \"\" 20 } graph(%x) -> (%x) { }", "opset 20 is not between 21 and");
+  fails_with("module { opset \"ai.onnx\" 11 } graph(%x) -> (%x) { }",
+             "opset 11 is not between 21 and");
   fails_with("module { opset \"acme\" 0 } graph(%x) -> (%x) { }", "opset 0 is not between 1 and");
   fails_with("graph(%x) -> () { %y = d::R(%x) {a=[]} }", "other lists name their kind");
   fails_with("graph(%x) -> () { %y = d::R(%\"a\\q\") }", "unknown escape");
