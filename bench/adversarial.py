@@ -458,6 +458,25 @@ def reversed_order(n):
     return m
 
 
+# Of textual IR: what ONNX models cannot say.
+
+
+@shape
+def waits_for_many(n):
+    nodes = [f'  %v{i} = Exp(%x) label ${i + 1}' for i in range(n)]
+    after = ' '.join(f'after ${i + 1}' for i in range(n))
+    return '\n'.join(['graph @g(%x: f32[2,4]) -> (%y) {', *nodes, f'  %y = Relu(%x) {after}', '}\n'])
+
+
+@shape
+def states(n):
+    ins = ', '.join(f'%w{i}: f32[2,4]' for i in range(n))
+    outs = ', '.join(f'%n{i}' for i in range(n))
+    nodes = [f'  %g{i} = Mul(%w{i}, %x)\n  %n{i} = Sub(%w{i}, %g{i})' for i in range(n)]
+    roles = [f'  state %w{i} -> %n{i}\n  gradient %w{i} -> %g{i}' for i in range(n)]
+    return '\n'.join([f'graph @g(%x: f32[2,4], {ins}) -> ({outs}) {{', *nodes, *roles, '}\n'])
+
+
 # ---- measuring -------------------------------------------------------------------------------
 
 
@@ -468,13 +487,22 @@ def convert(tailor, path, suffix):
             folder)
 
 
+def save(made, path):
+    if isinstance(made, str):
+        with open(path, 'w', encoding='utf-8') as f:
+            f.write(made)
+    else:
+        onnx.save(made, path)
+
+
 def growth(tailor, name, suffix, size):
     """(exponent, instructions a unit of the greater size) or what went wrong."""
     counts = []
     with tempfile.TemporaryDirectory() as folder:
         for n in (FEW, size, 4 * size):
-            path = os.path.join(folder, f'{n}.onnx')
-            onnx.save(SHAPES[name](n), path)
+            made = SHAPES[name](n)
+            path = os.path.join(folder, f'{n}.tir' if isinstance(made, str) else f'{n}.onnx')
+            save(made, path)
             counts.append(convert(tailor, path, suffix))
     if None in counts:
         return None

@@ -117,8 +117,10 @@ size_t tl_module_bytes(const tl_module *m) {
          tl_slab_bytes(&m->uses) + tl_slab_bytes(&m->controls) + tl_slab_bytes(&m->tensors);
 }
 
-/* Returns the entry of a domain, or NULL. A linear search is enough: a module imports few
- * domains. */
+/* Models import a few. With so many, a search for each is still short. */
+enum { MAX_IMPORTS = 1024 };
+
+/* Returns the entry of a domain, or NULL. */
 static tl_opset *opset_of(const tl_module *m, tl_symbol domain) {
   for (uint32_t i = 0; i < m->opsets.n; i++)
     if (m->opsets.at[i].domain == domain)
@@ -162,6 +164,9 @@ tl_status tl_module_set_opset(tl_module *m, tl_symbol domain, int64_t version) {
     found->version = version;
     return TL_OK;
   }
+  if (m->opsets.n == MAX_IMPORTS)
+    return tl_fail(m->diag, TL_LIMIT, TL_AT_FILE(m->path), "more than %d domains are imported",
+                   MAX_IMPORTS);
   tl_opset row = {domain, version};
   return tl_opset_vec_push(&m->opsets, row) ? TL_OK : TL_NO_MEMORY;
 }

@@ -109,9 +109,11 @@ typedef enum tl_control_origin {
 typedef struct tl_control {
   tl_node_id from; /* runs before `to`; same graph */
   tl_node_id to;
-  tl_control_id next_out; /* of `from` */
-  tl_control_id next_in;  /* of `to` */
-  uint8_t origin;         /* tl_control_origin */
+  tl_control_id next_out;   /* of `from` */
+  tl_control_id next_in;    /* of `to` */
+  tl_control_id before_out; /* the one before it in that list; of the first one, the last */
+  tl_control_id before_in;
+  uint8_t origin; /* tl_control_origin */
 } tl_control;
 
 typedef enum tl_graph_kind {
@@ -258,7 +260,7 @@ typedef struct tl_chip_fit {
 /* A model has millions of these: what a field more costs is to be seen. */
 _Static_assert(sizeof(tl_use) == 16, "a use is 16 bytes");
 _Static_assert(sizeof(tl_value) == 40, "a value is 40 bytes");
-_Static_assert(sizeof(tl_control) == 20, "a control edge is 20 bytes");
+_Static_assert(sizeof(tl_control) == 28, "a control edge is 28 bytes");
 _Static_assert(sizeof(tl_node) <= 96, "a node is at most 96 bytes");
 _Static_assert(TL_N_CONTROL_ORIGINS <= UINT8_MAX && TL_FORM_NPU <= UINT8_MAX, "kept in a byte");
 
@@ -373,7 +375,7 @@ int64_t tl_module_opset(const tl_module *m, tl_symbol domain);
 /* Returns the oldest opset of ai.onnx, from TL_ONNX_CANONICAL_OPSET on, that has every op of the
  * module and of its definitions. O(nodes). */
 int64_t tl_module_needed_opset(const tl_module *m);
-/* Imports a domain's opset, or changes the version. TL_NO_MEMORY. */
+/* Imports a domain's opset, or changes the version. TL_NO_MEMORY; TL_LIMIT: too many domains. */
 tl_status tl_module_set_opset(tl_module *m, tl_symbol domain, int64_t version) TL_NODISCARD;
 
 /* Returns the textual IR's word for a form: "canonical", "spelled", "selected", "npu". */

@@ -87,6 +87,8 @@ TL_VEC(tl_weight_vec, tl_air_weight);
 
 /* Where weights are stored: in the message; in one file per weight, the form GE reads for models
  * above 2 GiB; or in files that FileConstant nodes refer to. */
+enum { TL_AIR_PARAMETER = 1, TL_AIR_STATE = 2 }; /* in state_of */
+
 typedef enum tl_weight_form { TL_FORM_INSIDE, TL_FORM_SPLIT, TL_FORM_FILE_CONSTANT } tl_weight_form;
 
 /* State of one emission. Tables by id have the size of the module's ids. */
@@ -104,6 +106,8 @@ typedef struct tl_air {
   uint8_t *formats;        /* by value id: tl_ge_format where the value is made */
   uint8_t *node_formats;   /* by node id: tl_ge_format of the node's ports, if it fits their rank */
   uint32_t *weight_of;     /* owned; by value id: index into weights + 1, 0: inside the message */
+  uint32_t *state_of;      /* owned; by value id of an input: TL_AIR_STATE + index of its state,
+                              TL_AIR_PARAMETER: has a gradient, but no state; 0: neither */
   const tl_air_row **rows; /* by op id */
   tl_u32_vec graphs;       /* written graphs, root first */
   tl_sv *graph_names;      /* by graph id */

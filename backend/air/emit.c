@@ -271,6 +271,15 @@ static tl_status write_all(sweep *s) {
   return status;
 }
 
+/* Fills state_of, so that no input searches the states. */
+static void find_states(tl_air *a) {
+  const tl_module *m = a->m;
+  for (uint32_t i = 0; i < m->gradients.n; i++)
+    a->state_of[m->gradients.at[i].param] = TL_AIR_PARAMETER;
+  for (uint32_t i = m->states.n; i-- > 0;)
+    a->state_of[m->states.at[i].input] = TL_AIR_STATE + i;
+}
+
 /* Allocates all tables and plans the file. The caller releases a also after an error. */
 static tl_status prepare(tl_air *a) {
   tl_module *m = a->m;
@@ -280,14 +289,16 @@ static tl_status prepare(tl_air *a) {
   a->formats = calloc(values, 1);
   a->node_formats = calloc(tl_module_node_end(m), 1);
   a->weight_of = calloc(values, sizeof *a->weight_of);
+  a->state_of = calloc(values, sizeof *a->state_of);
   a->rows = tl_arena_calloc(&a->arena, tl_n_op_rows, sizeof *a->rows);
   a->graph_names = tl_arena_calloc(&a->arena, m->graphs.n + 1u, sizeof *a->graph_names);
   if (!a->node_names || !a->value_names || !a->formats || !a->node_formats || !a->weight_of ||
-      !a->rows || !a->graph_names ||
+      !a->state_of || !a->rows || !a->graph_names ||
       tl_air_names_init(&a->names, &a->arena, tl_module_node_end(m)) != TL_OK ||
       tl_air_names_init(&a->graph_pool, &a->arena, m->graphs.n) != TL_OK)
     return tl_air_no_memory(a);
   a->stem = tl_model_stem(a->path);
+  find_states(a);
   a->form = a->options->external_weight ? TL_FORM_FILE_CONSTANT : TL_FORM_INSIDE;
   TL_TRY(tl_air_prepare_descs(a));
   return tl_air_plan(a);
@@ -299,6 +310,7 @@ static void release(tl_air *a) {
   free(a->formats);
   free(a->node_formats);
   free(a->weight_of);
+  free(a->state_of);
   tl_pages_free(a->descs, a->n_descs, sizeof *a->descs);
   tl_air_names_release(&a->names);
   tl_air_names_release(&a->graph_pool);

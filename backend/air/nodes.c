@@ -453,21 +453,14 @@ static tl_sv next_value_name(tl_air *a, tl_value_id v) {
 /* Adds attributes of an input that is a training state: the output that holds its next value, and
  * its initial value. A parameter that another model updates has only an initial value here. */
 static void state_entries(tl_air *a, tl_value_id v) {
-  for (uint32_t i = 0; i < a->m->states.n; i++) {
-    const tl_state *state = &a->m->states.at[i];
-    if (state->input != v)
-      continue;
-    tl_air_add_entry(a, (tl_entry){.key = TL_SV("_tailor_state"),
-                                   .kind = TL_ENTRY_STRING,
-                                   .u.value = next_value_name(a, state->output)});
+  uint32_t state = a->state_of[v];
+  if (state >= TL_AIR_STATE)
+    tl_air_add_entry(
+        a, (tl_entry){.key = TL_SV("_tailor_state"),
+                      .kind = TL_ENTRY_STRING,
+                      .u.value = next_value_name(a, a->m->states.at[state - TL_AIR_STATE].output)});
+  if (state >= TL_AIR_STATE || (state && tl_value_get(a->m, v)->tensor))
     first_entries(a, v);
-    return;
-  }
-  for (uint32_t i = 0; i < a->m->gradients.n; i++)
-    if (a->m->gradients.at[i].param == v && tl_value_get(a->m, v)->tensor) {
-      first_entries(a, v);
-      return;
-    }
 }
 
 /* Returns the type of the node that holds an input or constant: the usual one, or what the file

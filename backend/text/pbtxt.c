@@ -96,9 +96,10 @@ static void desc_attrs(dump *d, const char *side, uint32_t index, tl_value_id v)
   tl_buf_printf(&key, "%s_desc_shape:%u", side, index);
   open_block(d, "attribute");
   string_field(d, "name", tl_buf_view(&key));
-  for (int i = 0; i < t->rank; i++)
+  bool ranked = t->kind == TL_KIND_TENSOR && t->rank >= 0;
+  for (int i = 0; ranked && i < t->rank; i++)
     int_field(d, "ints", tl_dim_is_static(t->dims[i]) ? t->dims[i] : -1);
-  if (t->rank < 0)
+  if (!ranked)
     int_field(d, "ints", -2);
   word_field(d, "type", "INTS");
   close_block(d);

@@ -144,9 +144,14 @@ static tl_status parse_gradient(tl_parser *p) {
   return tl_gradient_vec_push(&p->m->gradients, g) ? TL_OK : tl_parse_memory(p);
 }
 
-static tl_status parse_loss(tl_parser *p) { return tl_parse_value_ref(p, false, &p->m->loss); }
+static tl_status parse_mark(tl_parser *p, const char *what, tl_value_id *mark) {
+  TL_TRY(tl_parse_once(p, p->at, *mark != TL_NO_VALUE, what));
+  return tl_parse_value_ref(p, false, mark);
+}
 
-static tl_status parse_seed(tl_parser *p) { return tl_parse_value_ref(p, false, &p->m->seed); }
+static tl_status parse_loss(tl_parser *p) { return parse_mark(p, "the loss", &p->m->loss); }
+
+static tl_status parse_seed(tl_parser *p) { return parse_mark(p, "the seed", &p->m->seed); }
 
 /* What is said of a training step: that is the main graph, and what a body has is made anew each
  * time it runs. */
@@ -230,13 +235,29 @@ static tl_status parse_opset(tl_parser *p) {
     domain = 0;
   tl_token at = p->at;
   TL_TRY(tl_parse_int(p, "a version", &version));
-  int64_t least = domain == 0 ? TL_ONNX_CANONICAL_OPSET : 1;
-  if (version < least || (domain == 0 && version > TL_ONNX_NEWEST_OPSET))
+  if (domain && version < 1)
+    return tl_parse_fail_at(p, at, TL_INVALID_MODEL, "opset %lld is below 1", (long long)version);
+  int least = TL_ONNX_CANONICAL_OPSET;
+  if (!domain && (version < least || version > TL_ONNX_NEWEST_OPSET))
     return tl_parse_fail_at(p, at, TL_INVALID_MODEL, "opset %lld is not between %d and %d%s",
-                            (long long)version, (int)least, TL_ONNX_NEWEST_OPSET,
-                            domain || version < 1 || version > least ? "" : older);
+                            (long long)version, least, TL_ONNX_NEWEST_OPSET,
+                            version < 1 || version > least ? "" : older);
+  int64_t before = tl_module_opset(p->m, domain);
+  if (before && before != version)
+    return tl_parse_fail_at(p, at, TL_INVALID_MODEL,
+                            "opset %lld contradicts opset %lld, which the same domain has already",
+                            (long long)version, (long long)before);
   tl_status status = tl_module_set_opset(p->m, domain, version);
-  return status == TL_OK ? TL_OK : tl_parse_memory(p);
+  return status == TL_NO_MEMORY ? tl_parse_memory(p) : status;
+}
+
+static tl_status parse_source_opset(tl_parser *p) {
+  tl_token at = p->at;
+  TL_TRY(tl_parse_int(p, "a version", &p->m->source_opset));
+  if (p->m->source_opset < 1 || p->m->source_opset > TL_ONNX_NEWEST_OPSET)
+    return tl_parse_fail_at(p, at, TL_INVALID_MODEL, "source_opset %lld is not between 1 and %d",
+                            (long long)p->m->source_opset, TL_ONNX_NEWEST_OPSET);
+  return TL_OK;
 }
 
 static tl_status parse_producer(tl_parser *p) {
@@ -263,26 +284,41 @@ static tl_status parse_form(tl_parser *p) {
   return tl_parse_expected(p, "canonical, spelled, selected or npu");
 }
 
-static tl_status parse_header_entry(tl_parser *p) {
-  tl_module *m = p->m;
-  if (tl_parse_accept(p, "ir_version"))
-    return tl_parse_int(p, "a version", &m->ir_version);
-  if (tl_parse_accept(p, "opset"))
-    return parse_opset(p);
-  if (tl_parse_accept(p, "source_opset"))
-    return tl_parse_int(p, "a version", &m->source_opset);
-  if (tl_parse_accept(p, "producer"))
-    return parse_producer(p);
-  if (tl_parse_accept(p, "model_version"))
-    return tl_parse_int(p, "a version", &m->model_version);
-  if (tl_parse_accept(p, "domain"))
-    return tl_parse_string(p, "a domain, quoted", &m->domain);
-  if (tl_parse_accept(p, "call"))
-    return parse_call(p);
-  if (tl_parse_accept(p, "form"))
-    return parse_form(p);
+static tl_status parse_ir_version(tl_parser *p) {
+  return tl_parse_int(p, "a version", &p->m->ir_version);
+}
+
+static tl_status parse_model_version(tl_parser *p) {
+  return tl_parse_int(p, "a version", &p->m->model_version);
+}
+
+static tl_status parse_domain(tl_parser *p) {
+  return tl_parse_string(p, "a domain, quoted", &p->m->domain);
+}
+
+/* said: a bit for each entry that was there. */
+static tl_status parse_header_entry(tl_parser *p, unsigned *said) {
+  static const struct {
+    const char *word;
+    tl_status (*parse)(tl_parser *p);
+    bool once;
+  } entries[] = {{"ir_version", parse_ir_version, true},
+                 {"opset", parse_opset, false},
+                 {"source_opset", parse_source_opset, true},
+                 {"producer", parse_producer, true},
+                 {"model_version", parse_model_version, true},
+                 {"domain", parse_domain, true},
+                 {"call", parse_call, false},
+                 {"form", parse_form, true}};
   tl_token before = p->at;
-  TL_TRY(tl_parse_extra(p, &m->extra));
+  for (unsigned i = 0; i < sizeof entries / sizeof *entries; i++) {
+    if (!tl_parse_accept(p, entries[i].word))
+      continue;
+    TL_TRY(tl_parse_once(p, before, entries[i].once && (*said >> i & 1), entries[i].word));
+    *said |= 1U << i;
+    return entries[i].parse(p);
+  }
+  TL_TRY(tl_parse_extra(p, &p->m->extra));
   if (p->at.line == before.line && p->at.column == before.column)
     return tl_parse_expected(p, "an entry of the module header (ir_version, opset, producer, "
                                 "doc ...) or '}'");
@@ -290,9 +326,10 @@ static tl_status parse_header_entry(tl_parser *p) {
 }
 
 static tl_status parse_header(tl_parser *p) {
+  unsigned said = 0;
   TL_TRY(tl_parse_expect(p, "{"));
   while (!tl_parse_accept(p, "}"))
-    TL_TRY(parse_header_entry(p));
+    TL_TRY(parse_header_entry(p, &said));
   return TL_OK;
 }
 

@@ -78,6 +78,12 @@ tl_status tl_parse_count(tl_parser *p, const char *what, uint64_t *out) {
   return TL_OK;
 }
 
+tl_status tl_parse_once(tl_parser *p, tl_token at, bool said, const char *what) {
+  if (!said)
+    return TL_OK;
+  return tl_parse_fail_at(p, at, TL_INVALID_MODEL, "%s is given twice", what);
+}
+
 static bool has_escape(tl_sv s) { return s.n && memchr(s.p, '\\', s.n); }
 
 tl_status tl_parse_symbol_of(tl_parser *p, tl_token t, tl_symbol *out) {

@@ -70,6 +70,8 @@ tl_token tl_parse_peek(const tl_parser *p);
 bool tl_parse_starts_op(const tl_parser *p);
 tl_status tl_parse_int(tl_parser *p, const char *what, int64_t *out);
 tl_status tl_parse_count(tl_parser *p, const char *what, uint64_t *out);
+/* Refuses what is said a second time, `what` at `at`: which of the two counts, nobody can tell. */
+tl_status tl_parse_once(tl_parser *p, tl_token at, bool said, const char *what);
 /* Interns the text of a token, escapes resolved. */
 tl_status tl_parse_symbol_of(tl_parser *p, tl_token t, tl_symbol *out);
 tl_status tl_parse_string(tl_parser *p, const char *what, tl_symbol *out);
@@ -103,7 +105,7 @@ tl_status tl_parse_attrs(tl_parser *p, tl_node_id n);
 
 /* parse_node.c */
 tl_status tl_parse_node(tl_parser *p, tl_graph_id g);
-/* "doc", "meta", "raw", "denotation" clauses into the slot; none is fine. */
+/* "doc", "meta", "raw", "denotation" clauses, beside those that the slot has; none is fine. */
 tl_status tl_parse_extra(tl_parser *p, uint32_t *slot);
 
 /* parse.c */

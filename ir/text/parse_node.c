@@ -150,20 +150,25 @@ static bool accept_clause(tl_parser *p, const char *word) {
 static tl_status parse_clauses(tl_parser *p, tl_node_id n) {
   tl_node *node = tl_node_get(p->m, n);
   for (;;) {
-    if (accept_clause(p, "scope"))
+    tl_token at = p->at;
+    if (accept_clause(p, "scope")) {
+      TL_TRY(tl_parse_once(p, at, node->scope, "scope"));
       TL_TRY(tl_parse_string(p, "a scope, quoted", &node->scope));
-    else if (accept_clause(p, "stream"))
+    } else if (accept_clause(p, "stream")) {
+      TL_TRY(tl_parse_once(p, at, node->stream >= 0, "stream"));
       TL_TRY(parse_stream(p, node));
-    else if (accept_clause(p, "npu"))
+    } else if (accept_clause(p, "npu")) {
+      TL_TRY(tl_parse_once(p, at, node->selected, "npu"));
       TL_TRY(parse_candidate(p, node));
-    else if (accept_clause(p, "mixed"))
+    } else if (accept_clause(p, "mixed")) {
       node->mixed = true;
-    else if (accept_clause(p, "label"))
+    } else if (accept_clause(p, "label")) {
       TL_TRY(parse_label(p, n));
-    else if (accept_clause(p, "after"))
+    } else if (accept_clause(p, "after")) {
       TL_TRY(parse_after(p, n));
-    else
+    } else {
       return tl_parse_extra(p, &node->extra);
+    }
   }
 }
 
@@ -172,11 +177,15 @@ static tl_status parse_clauses(tl_parser *p, tl_node_id n) {
 static tl_status parse_extra_items(tl_parser *p, tl_extra *e, tl_u32_vec *pairs) {
   for (;;) {
     tl_pair pair;
+    tl_token at = p->at;
     if (accept_clause(p, "doc")) {
+      TL_TRY(tl_parse_once(p, at, e->doc, "doc"));
       TL_TRY(tl_parse_string(p, "a quoted text", &e->doc));
     } else if (accept_clause(p, "raw")) {
+      TL_TRY(tl_parse_once(p, at, e->raw, "raw"));
       TL_TRY(tl_parse_string(p, "quoted bytes", &e->raw));
     } else if (accept_clause(p, "denotation")) {
+      TL_TRY(tl_parse_once(p, at, e->denotation, "denotation"));
       TL_TRY(tl_parse_string(p, "a quoted text", &e->denotation));
     } else if (accept_clause(p, "meta")) {
       TL_TRY(tl_parse_string(p, "a quoted key", &pair.key));
@@ -205,9 +214,14 @@ static tl_status store_extra(tl_parser *p, tl_extra e, const tl_u32_vec *pairs, 
 tl_status tl_parse_extra(tl_parser *p, uint32_t *slot) {
   if (p->at.kind != TL_TOKEN_WORD)
     return TL_OK;
+  tl_token at = p->at;
   tl_extra e = {0};
   tl_u32_vec pairs = {0};
   tl_status status = parse_extra_items(p, &e, &pairs);
+  if (status == TL_OK && *slot && at.text.p != p->at.text.p)
+    status = tl_parse_fail_at(p, at, TL_INVALID_MODEL,
+                              "this would replace what is said before\v"
+                              "write doc, meta, raw and denotation of one thing in one place");
   if (status == TL_OK && (e.doc || e.raw || e.denotation || pairs.n))
     status = store_extra(p, e, &pairs, slot);
   tl_u32_vec_release(&pairs);

@@ -126,18 +126,21 @@ static tl_status shape_input(tl_pass *p, tl_module *m, tl_value_id v, const tl_i
   return TL_OK;
 }
 
-/* Returns true if an input is fed with data: it is no state and has no default. */
-static bool is_data(const tl_module *m, tl_value_id v) {
-  for (uint32_t i = 0; i < m->states.n; i++)
-    if (m->states.at[i].input == v)
-      return false;
-  return !tl_value_get(m, v)->tensor;
+/* Marks, by value id, the inputs that are not fed with data: states. NULL: no memory. */
+static const bool *state_inputs(tl_pass *p, const tl_module *m) {
+  bool *states = tl_arena_calloc(p->scratch, tl_module_value_end(m), sizeof *states);
+  for (uint32_t i = 0; states && i < m->states.n; i++)
+    states[m->states.at[i].input] = true;
+  return states;
 }
 
-/* Assigns shapes in the order of the inputs; shapes given by name take no part in the order. */
+/* Assigns shapes in the order of the inputs without a default; shapes given by name take no part in the order. */
 static tl_status shape_in_order(tl_pass *p, tl_module *m, const tl_graph *g, bool *changed) {
   const tl_options *o = p->options;
   uint32_t next = 0, n_data = 0, n_listed = 0;
+  const bool *states = state_inputs(p, m);
+  if (!states)
+    return tl_no_memory(m);
   for (uint32_t i = 0; i < o->n_listed_shapes; i++) {
     tl_value_id v = find_input(m, g, o->listed_shapes[i].name);
     n_listed += !v;
@@ -149,7 +152,7 @@ static tl_status shape_in_order(tl_pass *p, tl_module *m, const tl_graph *g, boo
     bool named = false;
     for (uint32_t k = 0; k < o->n_listed_shapes && !named; k++)
       named = tl_sv_eq(o->listed_shapes[k].name, name);
-    if (named || !is_data(m, g->inputs.at[i]))
+    if (named || states[g->inputs.at[i]] || tl_value_get(m, g->inputs.at[i])->tensor)
       continue;
     n_data++;
     while (next < o->n_listed_shapes && find_input(m, g, o->listed_shapes[next].name))
@@ -191,6 +194,7 @@ tl_status tl_pass_input_shapes(tl_pass *p, tl_module *m) {
   const tl_graph *g = tl_module_main(m);
   bool changed = false;
   TL_TRY(shape_by_name(p, m, g, &changed));
-  TL_TRY(shape_in_order(p, m, g, &changed));
+  if (p->options->n_listed_shapes)
+    TL_TRY(shape_in_order(p, m, g, &changed));
   return changed ? forget_derived(m) : TL_OK;
 }

@@ -29,6 +29,8 @@ SAMPLE = {
     'wide_concat': (200, 'operands of one node, looked up each by each'),
     'wide_split': (200, 'results of one node'),
     'ifs': (100, 'bodies'),
+    'waits_for_many': (500, 'control edges of one node'),
+    'states': (250, 'inputs that are looked for among the states'),
     'equal_subtrees': (500, 'users of the one value that equal nodes become'),
 }
 

@@ -5,6 +5,7 @@
 #include "ir/edit_log.h"
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
+#include "ir/verify/verify.h"
 #include "tests/unit/unit.h"
 
 typedef struct fixture {
@@ -154,6 +155,44 @@ static void control_edges_bind_order(void) {
   tl_module_destroy(f.m);
 }
 
+/* The sources of the edges into a node, as digits. */
+static int sources(const tl_module *m, tl_node_id n, const tl_node_id *from, int n_from) {
+  int digits = 0;
+  for (tl_control_id c = tl_node_get(m, n)->control_in; c; c = tl_control_get(m, c)->next_in)
+    for (int i = 0; i < n_from; i++)
+      if (tl_control_get(m, c)->from == from[i])
+        digits = digits * 10 + i + 1;
+  return digits;
+}
+
+static void control_edges_keep_their_order(void) {
+  enum { N = 4 };
+  static const char *const names[N] = {"a", "b", "c", "d"};
+  fixture f = begin();
+  tl_node_id from[N];
+  tl_control_id edge[N];
+  open_module(&f);
+  for (int i = 0; i < N; i++)
+    from[i] = add_node(&f, TL_OP_Relu, f.x, 0, names[i]);
+  tl_node_id to = add_node(&f, TL_OP_Relu, f.x, 0, "e");
+  for (int i = 0; i < N; i++)
+    edge[i] = tl_control_add(f.m, from[i], to, TL_CONTROL_USER);
+  CU_ASSERT_EQUAL(sources(f.m, to, from, N), 1234);
+  tl_control_erase(f.m, edge[1]);
+  CU_ASSERT_EQUAL(sources(f.m, to, from, N), 134);
+  tl_control_erase(f.m, edge[3]); /* the last one */
+  CU_ASSERT_EQUAL(sources(f.m, to, from, N), 13);
+  (void)tl_control_add(f.m, from[3], to, TL_CONTROL_USER);
+  tl_control_erase(f.m, edge[0]); /* the first one */
+  (void)tl_control_add(f.m, from[1], to, TL_CONTROL_USER);
+  CU_ASSERT_EQUAL(sources(f.m, to, from, N), 342);
+  CU_ASSERT_EQUAL(tl_module_verify(f.m, TL_VERIFY_STRUCTURAL), TL_OK);
+  for (int i = 0; i < N; i++)
+    tl_node_erase(f.m, from[i]);
+  CU_ASSERT_EQUAL(tl_node_get(f.m, to)->control_in, 0);
+  tl_module_destroy(f.m);
+}
+
 static void equal_nodes_hash_equal(void) {
   fixture f = begin();
   open_module(&f);
@@ -274,6 +313,7 @@ static const unit_test tests[] = {
     {"sort restores dependencies, stably", sort_restores_dependencies_stably},
     {"sort names the cycle", sort_names_the_cycle},
     {"control edges bind order", control_edges_bind_order},
+    {"control edges keep their order", control_edges_keep_their_order},
     {"equal nodes hash equal", equal_nodes_hash_equal},
     {"graph hash ignores names", graph_hash_ignores_names},
     {"dims compute symbolically", dims_compute_symbolically},

@@ -195,7 +195,9 @@ static void errors_have_places(void) {
   fails_with("module { opset \"\" 20 } graph(%x) -> (%x) { }", "opset 20 is not between 21 and");
   fails_with("module { opset \"ai.onnx\" 11 } graph(%x) -> (%x) { }",
              "opset 11 is not between 21 and");
-  fails_with("module { opset \"acme\" 0 } graph(%x) -> (%x) { }", "opset 0 is not between 1 and");
+  fails_with("module { opset \"acme\" 0 } graph(%x) -> (%x) { }", "opset 0 is below 1");
+  fails_with("module { source_opset -1 } graph(%x) -> (%x) { }", "source_opset -1 is not between");
+  fails_with("module { source_opset 99 } graph(%x) -> (%x) { }", "source_opset 99 is not between");
   fails_with("graph(%x) -> () { %y = d::R(%x) {a=[]} }", "other lists name their kind");
   fails_with("graph(%x) -> () { %y = d::R(%\"a\\q\") }", "unknown escape");
   fails_with("graph(%x) -> () { %y = d::R(%x) npu Nothing }", "not an NPU candidate");
@@ -205,6 +207,41 @@ static void errors_have_places(void) {
 static void add_times(tl_buf *b, const char *text, int n) {
   for (int i = 0; i < n; i++)
     tl_buf_add_z(b, text);
+}
+
+/* Of two that differ, nobody can tell which one counts. */
+static void nothing_is_said_twice(void) {
+  static const char *const entries[][2] = {
+      {"ir_version 8 ir_version 9", "ir_version is given twice"},
+      {"opset \"\" 21 opset \"ai.onnx\" 22", "opset 22 contradicts opset 21"},
+      {"opset \"a\" 2 opset \"a\" 1", "opset 1 contradicts opset 2"},
+      {"source_opset 8 source_opset 9", "source_opset is given twice"},
+      {"producer \"a\" producer \"b\"", "producer is given twice"},
+      {"model_version 1 model_version 2", "model_version is given twice"},
+      {"domain \"a\" domain \"b\"", "domain is given twice"},
+      {"form npu form canonical", "form is given twice"},
+      {"doc \"a\" doc \"b\"", "doc is given twice"},
+      {"doc \"a\" domain \"b\" meta \"k\" \"v\"", "would replace what is said before"}};
+  static const char *const statements[][2] = {
+      {"%y = Relu(%x) scope \"a\" scope \"b\"", "scope is given twice"},
+      {"%y = Relu(%x) stream 0 stream 1", "stream is given twice"},
+      {"%y = Relu(%x) npu none npu Relu", "npu is given twice"},
+      {"%y = Relu(%x) raw \"a\" raw \"b\"", "raw is given twice"},
+      {"about %x denotation \"a\" denotation \"b\"", "denotation is given twice"},
+      {"about %x doc \"a\" about %x meta \"k\" \"v\"", "would replace what is said before"},
+      {"about graph doc \"a\" about graph doc \"b\"", "would replace what is said before"},
+      {"%y = Relu(%x) loss %y loss %x", "the loss is given twice"},
+      {"%y = Relu(%x) seed %y seed %x", "the seed is given twice"}};
+  char text[200];
+  for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+    snprintf(text, sizeof text, "module { %s } graph(%%x) -> (%%x) { }", entries[i][0]);
+    fails_with(text, entries[i][1]);
+  }
+  for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
+    snprintf(text, sizeof text, "graph(%%x: f32[2]) -> (%%x) { %s }", statements[i][0]);
+    fails_with(text, statements[i][1]);
+  }
+  stays("module {\n  opset \"a\" 2\n  opset \"\" 22\n}\n\ngraph(%x) -> (%x) {\n}\n");
 }
 
 static void nesting_is_bounded(void) {
@@ -349,6 +386,7 @@ static const unit_test tests[] = {
     {"names in bodies are parted", names_in_bodies_are_parted},
     {"clauses stay", clauses_stay},
     {"errors have places", errors_have_places},
+    {"nothing is said twice", nothing_is_said_twice},
     {"nesting is bounded", nesting_is_bounded},
     {"forks are apart", forks_are_apart},
     {"verifier accepts good modules", verifier_accepts_good_modules},
