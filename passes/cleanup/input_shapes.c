@@ -134,7 +134,8 @@ static const bool *state_inputs(tl_pass *p, const tl_module *m) {
   return states;
 }
 
-/* Assigns shapes in the order of the inputs without a default; shapes given by name take no part in the order. */
+/* Assigns shapes in the order of the inputs without a default; shapes given by name take no part in
+ * the order. */
 static tl_status shape_in_order(tl_pass *p, tl_module *m, const tl_graph *g, bool *changed) {
   const tl_options *o = p->options;
   uint32_t next = 0, n_data = 0, n_listed = 0;
