@@ -64,8 +64,8 @@ tl_status tl_rule_keep(tl_rule_parser *p, tl_rule *r, tl_token name, bool overri
       continue;
     }
     if (!override || old->file == r->file)
-      return tl_rule_fail(p, name, "'%.*s' is defined twice, first at %s:%u", TL_SV_ARG(name.text),
-                          old->file, old->line);
+      return tl_rule_fail(p, name, "'%.*s' is defined twice, first at %s:%u",
+                          TL_SV_ARG(tl_sym(p->set->m, r->name)), old->file, old->line);
     if (place == UINT32_MAX) {
       place = kept;
       r->index = old->index;

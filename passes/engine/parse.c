@@ -124,16 +124,26 @@ static tl_status parse_from(tl_rule_parser *p, statement *s) {
   return TL_OK;
 }
 
+/* Takes the name of the attribute that comes next. A node has no attribute twice. */
+static tl_status attr_name(tl_rule_parser *p, statement *s, tl_token t, tl_pattern_attr *a) {
+  TL_TRY(tl_rule_symbol(p, t, &a->name));
+  for (unsigned i = 0; i < s->node.n_attrs; i++)
+    if (s->attrs[i].name == a->name)
+      return tl_rule_fail(p, p->at, "attribute '%.*s' is given twice", TL_SV_ARG(t.text));
+  s->node.n_attrs++;
+  return TL_OK;
+}
+
 /* Parses NAME = VALUE. In a pattern "$capture" binds the value of the attribute, and anything else
  * is compared with it; a replacement sets it. */
 static tl_status parse_attr(tl_rule_parser *p, statement *s) {
   if (s->node.n_attrs == MAX_ATTRS)
     return tl_rule_fail(p, p->at, "more than %d attributes", MAX_ATTRS);
-  tl_pattern_attr *a = &s->attrs[s->node.n_attrs++];
+  tl_pattern_attr *a = &s->attrs[s->node.n_attrs];
   *a = (tl_pattern_attr){0};
   if (p->at.kind != TL_TOKEN_WORD && p->at.kind != TL_TOKEN_STRING)
     return tl_rule_expected(p, "an attribute");
-  TL_TRY(tl_rule_symbol(p, p->at, &a->name));
+  TL_TRY(attr_name(p, s, p->at, a));
   tl_rule_advance(p);
   TL_TRY(tl_rule_expect(p, "="));
   if (p->building || p->at.kind != TL_TOKEN_LABEL)
@@ -394,13 +404,30 @@ static tl_status parse_capture(tl_rule_parser *p, bool override) {
 
 /* ---- definitions ---------------------------------------------------------------------------- */
 
+static bool has_name(const tl_pattern_operand *o) {
+  return o->kind != TL_PATTERN_NUMBER && o->kind != TL_PATTERN_ABSENT;
+}
+
+/* A pattern that has a value twice fits nodes that have; a signature would define those alone. */
+static tl_status check_parameters(tl_rule_parser *p, const statement *s, tl_token at) {
+  for (unsigned i = 0; i < s->node.n_operands; i++)
+    for (unsigned k = 0; k < i; k++)
+      if (has_name(&s->operands[i]) && has_name(&s->operands[k]) &&
+          s->operands[i].value == s->operands[k].value)
+        return tl_rule_fail(p, at, "%%%.*s is named twice",
+                            TL_SV_ARG(p->rule->values[s->operands[i].value].name));
+  return TL_OK;
+}
+
 /* Parses the signature of a definition: a pattern of one node whose results the body returns. */
 static tl_status parse_signature(tl_rule_parser *p, statement *s) {
+  tl_token at = p->at;
   p->building = false;
   s->node.line = p->at.line;
   s->node.column = p->at.column;
   TL_TRY(parse_op(p, s));
   TL_TRY(parse_operands(p, s));
+  TL_TRY(check_parameters(p, s, at));
   s->node.open = true;
   tl_rule_parser before = *p;
   if (!tl_rule_accept(p, "{"))
@@ -415,13 +442,13 @@ static tl_status parse_signature(tl_rule_parser *p, statement *s) {
   while (p->at.kind == TL_TOKEN_LABEL) {
     if (s->node.n_attrs == MAX_ATTRS)
       return tl_rule_fail(p, p->at, "more than %d attributes", MAX_ATTRS);
-    tl_pattern_attr *a = &s->attrs[s->node.n_attrs++];
+    tl_pattern_attr *a = &s->attrs[s->node.n_attrs];
     *a = (tl_pattern_attr){.captures = true};
     tl_token name = p->at;
     /* $_N captures N, which need not be used. */
     size_t unused = name.text.n > 1 && name.text.p[0] == '_';
     name.text = (tl_sv){name.text.p + unused, name.text.n - unused};
-    TL_TRY(tl_rule_symbol(p, name, &a->name));
+    TL_TRY(attr_name(p, s, name, a));
     TL_TRY(tl_rule_name_index(p, true, &a->index));
     if (!tl_rule_accept(p, ","))
       break;

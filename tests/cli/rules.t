@@ -172,6 +172,21 @@ $ printf 'rules 1\nrule X : cleanup {\n match { %%y = Relu(x) }\n replace { %%y 
 $ printf 'rules 1\nrule X : cleanup {\n match { %%y = Relu(%%x)  %%y = Abs(%%x) }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
 ! f:3:25: error: %y is made twice
 ? 1
+$ printf 'rules 1\nrule X : cleanup {\n match { %%y = Relu(%%x) }\n replace { %%y = Softmax(%%x) {axis=1, axis=0} }\n}\n' >f; tailor passes --rules=f
+! f:4:38: error: attribute 'axis' is given twice
+? 1
+$ printf 'rules 1\nrule X : cleanup {\n match { %%y = Softmax(%%x) {axis=1, axis=0} }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
+! f:3:36: error: attribute 'axis' is given twice
+? 1
+$ printf 'rules 1\ndefine my::A(%%x, %%x) {\n %%y = Relu(%%x)\n return %%y\n}\n' >f; tailor passes --rules=f
+! f:2:8: error: %x is named twice
+? 1
+$ printf 'rules 1\ndefine my::A(%%x) {$a, $a} {\n %%y = Relu(%%x)\n return %%y\n}\n' >f; tailor passes --rules=f
+! f:2:23: error: attribute 'a' is given twice
+? 1
+$ printf 'rules 1\ndefine my::A(%%x) {\n %%y = Relu(%%x)\n return %%y\n}\ndefine my::A(%%x) {\n %%y = Neg(%%x)\n return %%y\n}\n' >f; tailor passes --rules=f
+! f:6:8: error: 'A' is defined twice, first at f:2
+? 1
 $ printf 'rules 1\nrule X : cleanup {\n match { %%y = Concat(%%v0, %%v1, %%v2, %%v3, %%v4, %%v5, %%v6, %%v7, %%v8, %%v9, %%v10, %%v11, %%v12, %%v13, %%v14, %%v15, %%v16) }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
 ! f:3:108: error: more than 16 operands
 ? 1
