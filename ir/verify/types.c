@@ -185,6 +185,36 @@ static void check_types_of(tl_verifier *v, tl_node_id n) {
 
 static void check_types(tl_verifier *v) { tl_verify_each_node(v, check_types_of); }
 
+/* The branch that runs gives the results. */
+static void check_branch(tl_verifier *v, tl_node_id n, tl_sv attr, const tl_graph *g) {
+  const tl_module *m = v->m;
+  const tl_node *node = tl_node_get(m, n);
+  for (uint32_t i = 0; i < node->n_results && i < tl_graph_n_outputs(m, g); i++) {
+    tl_dtype stated = tl_type_dtype(m, tl_value_type(m, node->results + i));
+    tl_dtype given = tl_type_dtype(m, tl_value_type(m, tl_graph_output(m, g, i)));
+    if (stated && given && stated != given)
+      tl_verify_report(v, n, "result %u is %s, but '%.*s' gives %s", i, tl_dtype_get(stated)->name,
+                       TL_SV_ARG(attr), tl_dtype_get(given)->name);
+  }
+}
+
+/* ONNX's If has a rule of inference, which says more. */
+static void check_branches_of(tl_verifier *v, tl_node_id n) {
+  const tl_module *m = v->m;
+  const tl_node *node = tl_node_get(m, n);
+  if (node->op != TL_OP_npu_If && node->op != TL_OP_npu_Case)
+    return;
+  for (uint32_t k = 0; k < node->n_attrs; k++) {
+    const tl_attr *a = &node->attrs[k];
+    if (a->kind == TL_ATTR_GRAPH)
+      check_branch(v, n, tl_sym(m, a->name), tl_graph_get(m, a->u.g));
+    for (uint32_t i = 0; a->kind == TL_ATTR_GRAPHS && i < a->count; i++)
+      check_branch(v, n, tl_sym(m, a->name), tl_graph_get(m, a->u.ids[i]));
+  }
+}
+
+static void check_branches(tl_verifier *v) { tl_verify_each_node(v, check_branches_of); }
+
 static void check_candidate_of(tl_verifier *v, tl_node_id n) {
   const tl_node *node = tl_node_get(v->m, n);
   const tl_op *row = row_of(v->m, n);
@@ -218,11 +248,8 @@ static void check_data(tl_verifier *v) {
 }
 
 const tl_check tl_type_checks[] = {
-    {"data", check_data},
-    {"counts", check_counts},
-    {"captures", check_captures},
-    {"attributes", check_attrs},
-    {"types", check_types},
-    {"candidate", check_candidates},
-    {NULL, NULL},
+    {"branches", check_branches},    {"data", check_data},
+    {"counts", check_counts},        {"captures", check_captures},
+    {"attributes", check_attrs},     {"types", check_types},
+    {"candidate", check_candidates}, {NULL, NULL},
 };

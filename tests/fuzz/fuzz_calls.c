@@ -274,6 +274,14 @@ static void compare(session *s) {
   tl_comparison_destroy(c);
 }
 
+static void show(session *s) {
+  void *text = NULL;
+  size_t n = 0;
+  if (ended(s, tl_model_save_bytes(model(s), "m.tir", &text, &n)))
+    fprintf(stderr, "%.*s", (int)n, (const char *)text);
+  tl_free(text);
+}
+
 /* What is well formed can be written, and read as the same. */
 static void check(session *s) {
   if (!ended(s, tl_model_check(model(s))))
@@ -392,6 +400,8 @@ static void make(session *s) {
   const call *c = &calls[byte(s) % (usable ? sizeof calls / sizeof *calls : NEED_NO_MODEL)];
   s->trial.said[0] = '\0';
   s->own_ran = 0;
+  if (usable && getenv("SHOW_MODELS"))
+    show(s);
   c->make(s);
   if (getenv("SHOW_CALLS"))
     fprintf(stderr, "%s: %s\n", c->name, s->trial.said[0] ? s->trial.said : "good");

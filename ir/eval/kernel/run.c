@@ -216,8 +216,10 @@ static tl_status settle_result(tl_eval *ctx, const uint8_t *implied, uint32_t i)
     return TL_OK;
   if (implied && t->dtype == TL_DTYPE_F32 && is_narrow(stated))
     return convert(ctx, &ctx->out[i], stated);
-  return tl_fail(ctx->m->diag, TL_INTERNAL, tl_node_where(ctx->m, ctx->node),
-                 "result %u is %s, but its kernel made %s", i, tl_dtype_get(stated)->name,
+  bool body = tl_op_has_trait(tl_node_get(ctx->m, ctx->node)->op, TL_TRAIT_BODY);
+  return tl_fail(ctx->m->diag, body ? TL_INVALID_MODEL : TL_INTERNAL,
+                 tl_node_where(ctx->m, ctx->node), "result %u is %s, but its %s made %s", i,
+                 tl_dtype_get(stated)->name, body ? "graph" : "kernel",
                  tl_dtype_get((tl_dtype)t->dtype)->name);
 }
 

@@ -79,6 +79,15 @@ static bool is_zero_or_nan(const tl_module *m, tl_value_id v) {
   return n && (tl_node_has_mark(m, n, TL_MARK_NOFOLD) || tl_node_get(m, n)->op == TL_OP_Sum);
 }
 
+/* Returns true if each operand has the type of the result: then a part of them has it, too. Where
+ * one is broadcast, only a part with it has. */
+static bool is_of_one_type(const tl_module *m, tl_node_id n) {
+  for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++)
+    if (tl_value_type(m, tl_operand(m, n, i)) != tl_value_type(m, tl_result(m, n, 0)))
+      return false;
+  return true;
+}
+
 /* Returns true for an overflow check that joins tensors by an associative op. */
 static bool is_check_join(const tl_tail *t, tl_node_id n) {
   const tl_node *node = tl_node_get(t->m, n);
@@ -86,6 +95,8 @@ static bool is_check_join(const tl_tail *t, tl_node_id n) {
   bool sum = node->op == TL_OP_Sum;
   bool extreme = node->op == TL_OP_Max || node->op == TL_OP_Min;
   if ((!all && !sum && !extreme) || !t->step.checks[n] || node->control_in || node->control_out)
+    return false;
+  if (!all && !is_of_one_type(t->m, n))
     return false;
   for (uint32_t i = 0; sum && i < node->n_operands; i++)
     if (!is_zero_or_nan(t->m, tl_operand(t->m, n, i)))
