@@ -4,14 +4,15 @@
 
   adversarial.py [--tailor BIN] [--only TEXT] [--size N] [--jobs N] [--most EXPONENT] [--list]
 
-Each shape is converted to ONNX and to AIR with a few nodes, with N and with 4 N (--size, default
-500). Instructions are counted by valgrind; those of the few nodes are start-up and subtracted.
+Each shape is converted to ONNX and to AIR, and its AIR file is read, with a few nodes, with N and
+with 4 N (--size, default 500). Instructions are counted by valgrind; those of the few nodes are start-up and subtracted.
 A cost that grows with the size to a power above --most (default 1.1) is a failure. The last line is
 'N passed, M failed, 0 skipped'."""
 import argparse
 import concurrent.futures
 import math
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -481,10 +482,15 @@ def states(n):
 
 
 def convert(tailor, path, suffix):
+    """Instructions of a conversion; of `read`, those of reading an AIR file that is not optimized."""
+    made = 'out.air' if suffix == 'read' else 'out.' + suffix
+    command = [tailor, 'convert', path, '-q', '--summary=none', '--allow-unmapped', '-o', made]
     with tempfile.TemporaryDirectory() as folder:
-        return counting.instructions(
-            [tailor, 'convert', path, '-q', '--summary=none', '--allow-unmapped', '-o', 'out.' + suffix],
-            folder)
+        if suffix != 'read':
+            return counting.instructions(command, folder)
+        subprocess.run([*command, '-O0'], cwd=folder, check=False, stderr=subprocess.DEVNULL)
+        return counting.instructions([tailor, 'opt', '--passes=', made, '-o', 'out.tir', '-q'],
+                                     folder)
 
 
 def save(made, path):
@@ -533,7 +539,7 @@ def main():
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
         work = {(name, suffix): pool.submit(growth, os.path.abspath(a.tailor), name, suffix, a.size)
-                for name in names for suffix in ('onnx', 'air')}
+                for name in names for suffix in ('onnx', 'air', 'read')}
         for (name, suffix), job in work.items():
             found = job.result()
             bad = found is None or found[0] > a.most

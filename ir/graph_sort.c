@@ -13,13 +13,20 @@ typedef struct sorter {
   tl_graph *g;
   uint32_t n;
   tl_node_id *node;   /* by old position */
-  uint32_t *position; /* by node id, + 1; 0: not in this graph */
+  tl_node_id least;   /* of the ids of the graph's nodes: a body has few of all that there are */
+  uint32_t n_ids;     /* from that on */
+  uint32_t *position; /* by node id - least, + 1 */
   uint32_t *waits;    /* by position: unmet edges */
   uint32_t *heap;     /* ready positions */
   uint32_t heap_size;
   uint32_t *order; /* result: positions */
   uint32_t n_order;
 } sorter;
+
+/* Returns the position of a node, + 1; 0: it is not in this graph. */
+static uint32_t position_of(const sorter *s, tl_node_id n) {
+  return n >= s->least && n - s->least < s->n_ids ? s->position[n - s->least] : 0;
+}
 
 /* Returns the node of this graph that `user` belongs to: itself, or the owner of the body around
  * it. */
@@ -33,7 +40,7 @@ static tl_node_id owner_in(const sorter *s, tl_node_id user) {
  * graph). */
 static uint32_t user_position(const sorter *s, tl_use_id u) {
   tl_node_id n = owner_in(s, tl_use_get(s->m, u)->user);
-  uint32_t at = n ? s->position[n] : 0;
+  uint32_t at = position_of(s, n);
   return at ? at - 1 : UINT32_MAX;
 }
 
@@ -73,7 +80,7 @@ static void for_successors(sorter *s, uint32_t position, void (*fn)(sorter *, ui
     }
   }
   for (tl_control_id c = node->control_out; c; c = tl_control_get(s->m, c)->next_out)
-    fn(s, s->position[tl_control_get(s->m, c)->to] - 1);
+    fn(s, position_of(s, tl_control_get(s->m, c)->to) - 1);
 }
 
 static void count_edge(sorter *s, uint32_t to) { s->waits[to]++; }
@@ -92,7 +99,7 @@ static bool is_sorted(sorter *s) {
         if (user_position(s, u) <= i)
           return false;
     for (tl_control_id c = node->control_out; c; c = tl_control_get(s->m, c)->next_out)
-      if (s->position[tl_control_get(s->m, c)->to] - 1 <= i)
+      if (position_of(s, tl_control_get(s->m, c)->to) - 1 <= i)
         return false;
   }
   return true;
@@ -138,12 +145,12 @@ static uint32_t waiting_producer(const sorter *s, const tl_node *node) {
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_use_get(s->m, node->operands + i)->value;
     tl_node_id made = v ? tl_value_producer(s->m, v) : TL_NO_NODE;
-    uint32_t at = made ? s->position[made] : 0;
+    uint32_t at = position_of(s, made);
     if (at && s->waits[at - 1])
       return at - 1;
   }
   for (tl_control_id c = node->control_in; c; c = tl_control_get(s->m, c)->next_in) {
-    uint32_t at = s->position[tl_control_get(s->m, c)->from];
+    uint32_t at = position_of(s, tl_control_get(s->m, c)->from);
     if (at && s->waits[at - 1])
       return at - 1;
   }
@@ -187,7 +194,7 @@ static tl_status sort(sorter *s) {
   uint32_t i = 0;
   for (tl_node_id n = s->g->first; n; n = tl_node_get(s->m, n)->next) {
     s->node[i++] = n;
-    s->position[n] = i;
+    s->position[n - s->least] = i;
   }
   if (is_sorted(s))
     return TL_OK;
@@ -207,11 +214,23 @@ static tl_status sort(sorter *s) {
   return TL_OK;
 }
 
+/* Fills the range of ids of the graph's nodes. */
+static void find_ids(sorter *s) {
+  tl_node_id most = 0;
+  s->least = UINT32_MAX;
+  for (tl_node_id n = s->g->first; n; n = tl_node_get(s->m, n)->next) {
+    s->least = n < s->least ? n : s->least;
+    most = n > most ? n : most;
+  }
+  s->n_ids = most ? most - s->least + 1 : 0;
+}
+
 tl_status tl_graph_sort(tl_module *m, tl_graph_id id) {
   tl_graph *g = tl_graph_get(m, id);
   uint32_t n = g->n_nodes;
   sorter s = {.m = m, .g = g, .n = n};
-  uint32_t *memory = calloc((size_t)n * 4 + tl_module_node_end(m), sizeof *memory);
+  find_ids(&s);
+  uint32_t *memory = calloc((size_t)n * 4 + s.n_ids + 1, sizeof *memory);
   if (!memory)
     return TL_NO_MEMORY;
   s.node = memory;

@@ -5,6 +5,7 @@
 
 #include "ir/marks.h"
 #include "ir/verify/verify.h"
+#include "support/map.h"
 
 static tl_status add_graph(tl_air_reader *r, tl_proto body) {
   tl_air_graph graph = {.body = body};
@@ -43,18 +44,18 @@ static tl_status list_graphs(tl_air_reader *r) {
 
 /* Returns the value that a state gets: an output of the graph of that name; else what was named
  * after its node. TL_NO_VALUE if there is none. */
-static tl_value_id next_value(const tl_air_reader *r, const tl_graph *g, tl_symbol name) {
-  for (uint32_t i = 0; i < tl_graph_n_outputs(r->m, g); i++) {
-    tl_value_id v = tl_operand(r->m, g->ret, i);
-    if (tl_sv_eq(tl_value_name(r->m, v), tl_sym(r->m, name)))
-      return v;
-  }
+static tl_value_id next_value(const tl_air_reader *r, const tl_graph *g, const tl_map *outputs,
+                              tl_symbol name) {
+  uint32_t output;
+  if (tl_map_find(outputs, name, &output))
+    return output;
   tl_value_id v = tl_slot_get(&r->named, name);
   return v && tl_value_graph(r->m, v) == g->id ? v : TL_NO_VALUE;
 }
 
-static tl_status add_state(tl_air_reader *r, const tl_graph *g, uint32_t input, tl_symbol name) {
-  tl_state state = {.input = g->inputs.at[input], .output = next_value(r, g, name)};
+static tl_status add_state(tl_air_reader *r, const tl_graph *g, const tl_map *outputs,
+                           uint32_t input, tl_symbol name) {
+  tl_state state = {.input = g->inputs.at[input], .output = next_value(r, g, outputs, name)};
   if (state.output)
     return tl_state_vec_push(&r->m->states, state) ? TL_OK : TL_NO_MEMORY;
   return tl_fail(r->d, TL_INVALID_MODEL,
@@ -65,12 +66,19 @@ static tl_status add_state(tl_air_reader *r, const tl_graph *g, uint32_t input, 
 
 static tl_status read_states(tl_air_reader *r) {
   const tl_graph *g = tl_module_main(r->m);
-  for (uint32_t i = 0; i < g->inputs.n; i++) {
+  tl_map outputs = {0}; /* by name; of two of one name the first */
+  tl_status status = TL_OK;
+  for (uint32_t i = r->states.n ? tl_graph_n_outputs(r->m, g) : 0; i-- > 0 && status == TL_OK;) {
+    tl_value_id v = tl_operand(r->m, g->ret, i);
+    status = tl_map_set(&outputs, tl_value_get(r->m, v)->name, v) ? TL_OK : TL_NO_MEMORY;
+  }
+  for (uint32_t i = 0; i < g->inputs.n && status == TL_OK; i++) {
     tl_symbol output = tl_slot_get(&r->states, i);
     if (output)
-      TL_TRY(add_state(r, g, i, output));
+      status = add_state(r, g, &outputs, i, output);
   }
-  return TL_OK;
+  tl_map_release(&outputs);
+  return status;
 }
 
 /* ---- attributes of the model ----------------------------------------------------------------- */
