@@ -214,13 +214,9 @@ static tl_status check_attr_graphs(tl_module *m, const tl_node *node, uint32_t d
   return TL_OK;
 }
 
-/* Imports what the bodies of definitions need; nodes of the model import for themselves. */
-static tl_status import_for_definitions(tl_module *m) {
-  int64_t needed = TL_ONNX_CANONICAL_OPSET;
-  for (uint32_t i = 0; i < m->definitions.n; i++) {
-    int64_t inside = tl_module_needed_opset(m->definitions.at[i].body);
-    needed = inside > needed ? inside : needed;
-  }
+/* Imports the opset of ai.onnx that nodes and definitions need; nodes import the other domains. */
+static tl_status import_needed(tl_module *m) {
+  int64_t needed = tl_module_needed_opset(m);
   return tl_module_opset(m, 0) < needed ? tl_module_set_opset(m, 0, needed) : TL_OK;
 }
 
@@ -234,7 +230,7 @@ tl_status tl_onnx_prepare(tl_module *m) {
   if (tl_graph_n_outputs(m, tl_module_main(m)) == 0)
     return tl_fail(m->diag, TL_INVALID_MODEL, TL_AT_FILE(m->path),
                    "the graph has no output, and an ONNX model needs one");
-  TL_TRY(import_for_definitions(m));
+  TL_TRY(import_needed(m));
   if (tl_names_part_nodes(m, NULL, NULL) != TL_OK)
     return tl_no_memory(m);
   return check_graph(m, tl_module_main(m), 0);
