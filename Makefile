@@ -98,7 +98,7 @@ coverage:
 	  -Doptimization=1 -Db_ndebug=true -Dc_link_args=-fprofile-instr-generate \
 	  "-Dc_args=-fprofile-instr-generate -fcoverage-mapping" >/dev/null
 	@LLVM_PROFILE_FILE=/dev/null ninja -C build-coverage --quiet tests/unit-tests tests/oom-test \
-	  tests/oom-extend tests/libfaults.so tools/tailor
+	  tests/oom-extend tests/libfaults.so tests/libstarted.so tools/tailor
 	@/usr/bin/python3 tests/coverage/run.py --build build-coverage
 
 # Four static analysers over the program, and integer and bounds checks while tests run.

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import threading
 
+import started
+
 CPU_SECONDS = 120
 # A program that does nothing at all for as many looks in a row waits for ever. Who waits for a
 # processor or a disk is not idle.
@@ -24,16 +26,40 @@ def run(argv, cpu=CPU_SECONDS, **more):
     check = more.pop('check', False)
     if more.pop('capture_output', False):
         more.update(stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    if text is not None:
-        more['stdin'] = subprocess.PIPE
-    with begin(argv, cpu, **more) as p, Watch(p) as watch:
-        out, err = p.communicate(text)
-    if watch.hung or p.returncode in USED_UP:
-        raise subprocess.TimeoutExpired(argv, cpu, out, err)
-    done = subprocess.CompletedProcess(argv, p.returncode, out, err)
+    done, hung = None, False
+    if started.possible(argv, text, more):
+        done, hung = run_started(argv, cpu, text, more)
+    if not done:
+        done, hung = run_new(argv, cpu, text, more)
+    if hung or done.returncode in USED_UP:
+        raise subprocess.TimeoutExpired(argv, cpu, done.stdout, done.stderr)
     if check:
         done.check_returncode()
     return done
+
+
+def run_new(argv, cpu, text, more):
+    """Runs a program in a new process; the result, and whether it hung."""
+    if text is not None:
+        more = dict(more, stdin=subprocess.PIPE)
+    with begin(argv, cpu, **more) as p, Watch(p) as watch:
+        out, err = p.communicate(text)
+    return subprocess.CompletedProcess(argv, p.returncode, out, err), watch.hung
+
+
+def run_started(argv, cpu, text, more):
+    """The same by a program that has been started before; (None, False) if this one cannot be."""
+    looks = []
+
+    def watch(pid):
+        looks.append(Looks(pid, cpu))
+        return looks[0].look
+
+    try:
+        done = started.run(argv, cpu, text, more, watch, LOOK_SECONDS)
+    except started.Broken:
+        return None, False
+    return done, looks[0].hung
 
 
 def begin(argv, cpu=CPU_SECONDS, **more):
@@ -72,8 +98,8 @@ class Watch:
     def __init__(self, process):
         self.process = process
         self.over = threading.Event()
-        self.thread = threading.Thread(target=self.look, daemon=True)
-        self.hung = False
+        self.thread = threading.Thread(target=self.watch, daemon=True)
+        self.looks = Looks(process.pid, getattr(process, 'cpu_seconds', CPU_SECONDS))
 
     def __enter__(self):
         self.thread.start()
@@ -85,18 +111,32 @@ class Watch:
         if kind:
             end(self.process.pid)
 
+    def watch(self):
+        while not self.hung and not self.over.wait(LOOK_SECONDS):
+            self.looks.look()
+
+    @property
+    def hung(self):
+        return self.looks.hung
+
+
+class Looks:
+    """Looks at a process from time to time, and ends it when it did nothing for long."""
+
+    def __init__(self, pid, cpu):
+        self.pid, self.cpu = pid, cpu
+        self.before, self.idle = None, 0
+        self.hung = False
+
     def look(self):
-        before, idle = None, 0
-        while not self.over.wait(LOOK_SECONDS):
-            for pid in family(self.process.pid):
-                limit(pid, getattr(self.process, 'cpu_seconds', CPU_SECONDS))
-            now = activity(self.process.pid)
-            idle = idle + 1 if now is not None and now == before else 0
-            before = now
-            if idle >= LOOKS:
-                self.hung = True
-                end(self.process.pid)
-                return
+        for pid in family(self.pid):
+            limit(pid, self.cpu)
+        now = activity(self.pid)
+        self.idle = self.idle + 1 if now is not None and now == self.before else 0
+        self.before = now
+        if self.idle >= LOOKS and not self.hung:
+            self.hung = True
+            end(self.pid)
 
 
 def activity(pid):

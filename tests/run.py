@@ -19,6 +19,7 @@ import groups  # noqa: E402
 import kinds  # noqa: E402
 import processes  # noqa: E402
 import sanitized  # noqa: E402
+import started  # noqa: E402
 from groups import SUMMARY, Skip  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -588,6 +589,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix='tailor-tests-') as temporary:
         os.environ['TMPDIR'] = temporary  # ONNX Runtime leaves a log of each of its processes
         os.chmod(temporary, 0o755)  # for tests that are another user
+        if not args.full:  # most runs of the command are no starts (tests/started.py)
+            os.environ[started.LIBRARY] = f'{ROOT}/{args.build}/gcc/tests/libstarted.so'
         total = groups.run_all(Tests(args), kinds)
     print('{} passed, {} failed, {} skipped'.format(*total))
     return total[1] != 0

@@ -1,11 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The guard of the tests (guard.py): what it ends, and what it must leave alone."""
+import itertools
+import os
 import subprocess
 import sys
+import tempfile
 import time
 
 import guard
+import started
 
 PYTHON = '/usr/bin/python3'
 
@@ -29,6 +33,64 @@ def late(*argv, cpu):
     except subprocess.TimeoutExpired:
         return True
     return False
+
+
+# A program named like the command, which does what its first argument says.
+PROGRAM = r'''
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  static int runs;
+  char text[100000], folder[4096];
+  const char *what = argc > 2 ? argv[2] : "";
+  runs++;
+  if (!strcmp(what, "runs")) printf("%d\n", runs);
+  if (!strcmp(what, "copy")) fwrite(text, 1, fread(text, 1, sizeof text, stdin), stdout);
+  if (!strcmp(what, "both")) { printf("out"); fprintf(stderr, "err"); return 7; }
+  if (!strcmp(what, "where")) printf("%s %s", getcwd(folder, sizeof folder), getenv("MARK"));
+  if (!strcmp(what, "much")) for (int i = 0; i < 1000000; i++) putchar('x');
+  if (!strcmp(what, "crash")) raise(SIGSEGV);
+  if (!strcmp(what, "busy")) for (volatile int i = 0;; i = i + 1) {}
+  if (!strcmp(what, "rest")) pause();
+  return 0;
+}
+'''
+
+
+def started_cases(folder):
+    """Runs of a program that has been started before, against runs of one that has not."""
+    program = os.path.join(folder, 'tailor')
+    library = os.path.join(folder, 'libstarted.so')
+    compile_c = ['gcc', '-x', 'c', '-D_GNU_SOURCE', '-o']
+    subprocess.run([*compile_c, program, '-'], input=PROGRAM, text=True, check=True)
+    subprocess.run([*compile_c, library, '-fPIC', '-shared', 'tests/started.c', '-ldl'], check=True)
+
+    def run(command, what, **more):
+        return guard.run([program, command, what], capture_output=True, text=True, **more)
+
+    def all_of(command):
+        kind = 'kept' if command == 'opt' else 'forked'
+        runs = [run(command, 'runs').stdout for _ in range(3)]
+        yield f'{kind}: runs', runs == (['1\n', '2\n', '3\n'] if command == 'opt' else ['1\n'] * 3)
+        yield f'{kind}: input', run(command, 'copy', input='a\nb').stdout == 'a\nb'
+        p = run(command, 'both')
+        yield f'{kind}: streams', (p.stdout, p.stderr, p.returncode) == ('out', 'err', 7)
+        p = run(command, 'where', cwd=folder, env={'MARK': 'm'})
+        yield f'{kind}: folder and environment', p.stdout == f'{os.path.realpath(folder)} m'
+        yield f'{kind}: much output', len(run(command, 'much').stdout) == 1_000_000
+        yield f'{kind}: crash', run(command, 'crash').returncode == -11
+        yield f'{kind}: busy', ended(program, command, 'busy', cpu=1)
+        yield f'{kind}: waits for ever', ended(program, command, 'rest')
+        yield f'{kind}: goes on', run(command, 'both').returncode == 7
+
+    os.environ[started.LIBRARY] = library
+    for command in ('opt', 'other'):
+        yield from all_of(command)
+    del os.environ[started.LIBRARY]
+    yield 'started as ever', run('opt', 'runs').stdout == run('opt', 'runs').stdout == '1\n'
 
 
 def cases():
@@ -56,11 +118,12 @@ def cases():
 
 def main():
     passed = failed = 0
-    for name, good in cases():
-        passed += good
-        failed += not good
-        if not good:
-            print(f'FAIL guard: {name}')
+    with tempfile.TemporaryDirectory() as folder:
+        for name, good in itertools.chain(cases(), started_cases(folder)):
+            passed += good
+            failed += not good
+            if not good:
+                print(f'FAIL guard: {name}')
     print(f'{passed} passed, {failed} failed, 0 skipped')
     return 1 if failed else 0
 

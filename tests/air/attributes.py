@@ -11,13 +11,14 @@ import argparse
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 import round_trip  # noqa: E402
 from hostile import decode  # noqa: E402
 
@@ -83,7 +84,7 @@ def main():
         out = os.path.join(room, 'm.air')
         for i, path in enumerate(found):
             argv = [args.tailor, 'convert', path, '-o', out, '-q', *SETS[i % len(SETS)]]
-            if subprocess.run(argv, capture_output=True, check=False).returncode:
+            if guard.run(argv, capture_output=True, check=False).returncode:
                 continue
             with open(out, 'rb') as f:
                 wrong = sorted(set(a.unknown(f.read())))

@@ -10,12 +10,13 @@ The last line is 'N passed, M failed, 0 skipped'."""
 import argparse
 import os
 import struct
-import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 import samples as s  # noqa: E402
 from hostile import decode  # noqa: E402
 from sample import close, npy, read_npy  # noqa: E402
@@ -110,8 +111,8 @@ class Tests:
         self.passed = self.failed = 0
 
     def run(self, *args):
-        return subprocess.run([self.tool, *args], cwd=self.folder, capture_output=True, text=True,
-                              errors='replace', check=False)
+        return guard.run([self.tool, *args], cwd=self.folder, capture_output=True, text=True,
+                         errors='replace', check=False)
 
     def expect(self, what, good, detail=''):
         self.passed += bool(good)

@@ -9,11 +9,13 @@ A row of CASES: the call as textual IR has it, its operands by name, and the res
 names begin with c are constants of the file, the others inputs."""
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 RNG = np.random.default_rng(7)
 TYPES = {'float32': 'f32', 'int32': 'i32', 'int64': 'i64', 'bool': 'bool'}
@@ -261,7 +263,7 @@ def text(call, operands, results):
 def check(tool, room, call, operands, results):
     """None, or what is wrong."""
     def run(*argv):
-        done = subprocess.run([tool, *argv], capture_output=True, text=True, check=False)
+        done = guard.run([tool, *argv], capture_output=True, text=True, check=False)
         said = [line for line in done.stderr.splitlines() if 'error: ' in line] or ['']
         return None if done.returncode == 0 else f'{argv[0]}: {done.returncode} {said[0][:300]}'
 

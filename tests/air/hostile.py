@@ -14,6 +14,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 SEEDS = os.path.join(ROOT, 'tests', 'fuzz', 'seeds', 'air')
@@ -326,8 +329,8 @@ class Hostile:
                     input=f.read(), stdout=subprocess.PIPE, check=True).stdout
 
     def run(self, *argv):
-        return subprocess.run([self.tool, *argv], capture_output=True, text=True, check=False,
-                              errors='replace')
+        return guard.run([self.tool, *argv], capture_output=True, text=True, check=False,
+                         errors='replace')
 
     def bytes_of(self, path, data):
         with open(path, 'wb') as f:

@@ -15,13 +15,14 @@ import collections
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'oracle'))
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 import air_check  # noqa: E402
 import round_trip  # noqa: E402
 
@@ -64,8 +65,8 @@ class Origins:
         self.kinds = collections.Counter()
 
     def run(self, *argv):
-        return subprocess.run([self.tool, *argv], capture_output=True, text=True, check=False,
-                              errors='replace')
+        return guard.run([self.tool, *argv], capture_output=True, text=True, check=False,
+                         errors='replace')
 
     def nodes(self, path):
         with open(path, 'rb') as f:

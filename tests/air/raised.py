@@ -19,6 +19,8 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 import round_trip  # noqa: E402
 
 LEAST = 0.9
@@ -52,8 +54,8 @@ class Raised:
         self.left = collections.Counter()
 
     def run(self, *argv):
-        return subprocess.run([self.args.tailor, *argv, '-q'], capture_output=True, text=True,
-                              check=False)
+        return guard.run([self.args.tailor, *argv, '-q'], capture_output=True, text=True,
+                         check=False)
 
     def convert(self, number, path):
         air, onnx = (os.path.join(self.room, f'{number}.{s}') for s in ('air', 'onnx'))

@@ -13,9 +13,11 @@ import argparse
 import filecmp
 import glob
 import os
-import subprocess
 import sys
 import tempfile
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -53,7 +55,7 @@ class Trip:
         self.failed = []
 
     def run(self, *argv):
-        return subprocess.run([self.tool, *argv], capture_output=True, text=True, check=False)
+        return guard.run([self.tool, *argv], capture_output=True, text=True, check=False)
 
     def excused(self, model, other, options, near):
         """Returns true if the model does the same without AIR: random inputs do not fit, it is

@@ -20,6 +20,8 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 from hostile import encode, varint  # noqa: E402
 
 SAMPLE = os.path.join(ROOT, '..', 'shared', 'spec', 'air-sample.txt')
@@ -197,8 +199,8 @@ class Tests:
         self.passed = self.failed = 0
 
     def run(self, *args):
-        return subprocess.run([self.tool, *args], cwd=self.folder, capture_output=True, text=True,
-                              check=False)
+        return guard.run([self.tool, *args], cwd=self.folder, capture_output=True, text=True,
+                         check=False)
 
     def expect(self, what, good, detail=''):
         self.passed += bool(good)

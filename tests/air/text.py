@@ -13,12 +13,13 @@ Default folders: the corpus beside the project and Debian's ONNX models."""
 import argparse
 import os
 import struct
-import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 import hostile  # noqa: E402
 import round_trip  # noqa: E402
 
@@ -438,7 +439,7 @@ class Texts:
         self.failed = []
 
     def run(self, *argv):
-        return subprocess.run([self.tool, *argv], capture_output=True, check=False)
+        return guard.run([self.tool, *argv], capture_output=True, check=False)
 
     def file(self, name, content):
         path = os.path.join(self.room, name)

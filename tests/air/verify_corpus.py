@@ -16,12 +16,13 @@ import collections
 import os
 import re
 import struct
-import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 import round_trip  # noqa: E402
 
 RANDOM = re.compile(rb'Bernoulli|Multinomial|RandomNormal|RandomUniform')
@@ -146,8 +147,8 @@ class Verify:
         self.table = []
 
     def run(self, *argv):
-        return subprocess.run([self.tool, *argv], capture_output=True, text=True, check=False,
-                              errors='replace')
+        return guard.run([self.tool, *argv], capture_output=True, text=True, check=False,
+                         errors='replace')
 
     def note(self, path, kind, detail=''):
         self.classes[kind] += 1

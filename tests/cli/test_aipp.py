@@ -12,9 +12,11 @@ import argparse
 import os
 import random
 import struct
-import subprocess
 import sys
 import tempfile
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 FORMATS = {'RGB888_U8': 3, 'XRGB8888_U8': 4, 'ARGB8888_U8': 4, 'YUV420SP_U8': 1.5,
            'YUV422SP_U8': 2, 'YUYV_U8': 2, 'AYUV444_U8': 4, 'YUV400_U8': 1}
@@ -171,13 +173,13 @@ def check(args, folder, rng):
                                  '  %y = Relu(%x)\n}\n')
     for config, code in ((c, 0), (change(c, rng), 5)):
         conf = write(file('a.cfg'), text(config))
-        p = subprocess.run([args.tailor, 'verify', model, '--aipp=' + conf, '--tensors=0',
-                            '--input=x=' + file('i.npy'), '--input=x=' + file('f.npy')],
-                           capture_output=True, text=True, check=False)
+        p = guard.run([args.tailor, 'verify', model, '--aipp=' + conf, '--tensors=0',
+                       '--input=x=' + file('i.npy'), '--input=x=' + file('f.npy')],
+                      capture_output=True, text=True, check=False)
         if p.returncode != code:
             return f'exit {p.returncode}, not {code}: {p.stderr}{p.stdout}\n{text(config)}'
-    p = subprocess.run([args.tailor, 'convert', model, '-q', '-o', file('m.air'),
-                        '--insert-op-conf=' + conf], capture_output=True, text=True, check=False)
+    p = guard.run([args.tailor, 'convert', model, '-q', '-o', file('m.air'),
+                   '--insert-op-conf=' + conf], capture_output=True, text=True, check=False)
     return p.stderr or None
 
 

@@ -28,6 +28,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [os.path.join(ROOT, 'tests', 'mutate'), os.path.join(ROOT, 'tests')]
 import mutate  # noqa: E402
 import programs  # noqa: E402
+import started  # noqa: E402
 import suites  # noqa: E402
 
 PYTHON = '/usr/bin/python3'
@@ -110,6 +111,7 @@ def run(build, chosen, raw):
     """Runs the kinds; counts of all processes go into few files, which they share. How many of them
     failed."""
     env = dict(os.environ, LLVM_PROFILE_FILE=os.path.join(raw, '%4m.profraw'))
+    env[started.LIBRARY] = os.path.abspath(os.path.join(build, 'tests', 'libstarted.so'))
     failed = 0
     for name in chosen:
         if name == 'golden':

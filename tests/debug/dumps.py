@@ -12,11 +12,13 @@ import argparse
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 RIGHT = '''graph @g(%x: f32[4,8], %w: f32[8,8]) -> (%z) {
   %h = MatMul(%x, %w) @"net/h.0"
@@ -55,8 +57,8 @@ class Device:
             f.write(text)
 
     def run(self, *words):
-        return subprocess.run([self.tailor, *words], cwd=self.folder, capture_output=True,
-                              text=True, check=False)
+        return guard.run([self.tailor, *words], cwd=self.folder, capture_output=True,
+                         text=True, check=False)
 
     def dump(self, source, stream=True, as_bin=()):
         """Makes the folder `dev`, as GE writes one."""

@@ -20,6 +20,8 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'air'))
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 import round_trip  # noqa: E402
 
 MEMORY = round_trip.MEMORY
@@ -39,8 +41,8 @@ class Parts:
         self.left = collections.Counter()
 
     def run(self, *argv):
-        return subprocess.run([self.tool, *argv, '-q'], capture_output=True, text=True,
-                              check=False, errors='replace')
+        return guard.run([self.tool, *argv, '-q'], capture_output=True, text=True,
+                         check=False, errors='replace')
 
     def path(self, name):
         return os.path.join(self.room, name)

@@ -3,6 +3,7 @@
 import collections
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,7 @@ class Sandbox:
         with open(self.tool, 'rb') as f:
             self.sanitized = b'__asan_init' in f.read()
         self.no_trace = self.tracing_problem()
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     @staticmethod
     def tracing_problem():
@@ -39,16 +41,16 @@ class Sandbox:
         return '' if probe.returncode == 0 else 'strace may not trace processes here'
 
     def environment(self, leaks):
-        asan = (f'exitcode={SANITIZER_EXIT}:hard_rss_limit_mb={MEMORY >> 20}:'
+        asan = (f'exitcode={SANITIZER_EXIT}:hard_rss_limit_mb={MEMORY >> 20}:quarantine_size_mb=64:'
                 f'allocator_may_return_null=1:detect_leaks={int(leaks)}')
         ubsan = f'exitcode={SANITIZER_EXIT}:halt_on_error=1:print_stacktrace=1'
         return dict(os.environ, ASAN_OPTIONS=asan, UBSAN_OPTIONS=ubsan, LC_ALL='C')
 
     def limits(self):
         """Address space is limited only without sanitizers: their shadow memory is terabytes."""
-        if not shutil.which('prlimit'):
+        if self.sanitized or not shutil.which('prlimit'):
             return []
-        return ['prlimit', '--core=0'] + ([] if self.sanitized else [f'--as={MEMORY}'])
+        return ['prlimit', f'--as={MEMORY}']
 
     def run(self, *arguments, wrapper=(), leaks=None, **more):
         """leaks: whether they are looked for, which costs as much as the run; None: in every fourth

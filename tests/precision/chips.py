@@ -27,6 +27,8 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, *(os.path.join(ROOT, 'tests', d) for d in ('oracle', 'conformance'))]
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 import chip_models  # noqa: E402
 import models  # noqa: E402
 import op_columns  # noqa: E402
@@ -94,8 +96,8 @@ def problem(args, folder, number, case):
     _, path, _, chip, mode = case
     out = os.path.join(folder, f'{number}.air')
     argv = [args.tailor, 'convert', path, '-o', out, '--soc_version=' + chip[0], '--summary=json']
-    p = subprocess.run(argv + ([mode] if mode else []), capture_output=True, text=True,
-                       errors='replace', check=False)
+    p = guard.run(argv + ([mode] if mode else []), capture_output=True, text=True,
+                  errors='replace', check=False)
     text = p.stdout + p.stderr
     if p.returncode:
         return refusal(case, p.returncode, text)
@@ -118,8 +120,8 @@ def lowered(args, folder, text, chip):
     path = os.path.join(folder, 'said.tir')
     with open(path, 'w', encoding='utf-8') as f:
         f.write(text)
-    p = subprocess.run([args.tailor, 'convert', path, '-o', os.path.join(folder, 'said.air'),
-                        '--soc_version=' + chip], capture_output=True, text=True, check=False)
+    p = guard.run([args.tailor, 'convert', path, '-o', os.path.join(folder, 'said.air'),
+                   '--soc_version=' + chip], capture_output=True, text=True, check=False)
     return re.findall(r'^  dtypes   .*', p.stdout + p.stderr, re.M)
 
 

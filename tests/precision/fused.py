@@ -23,7 +23,6 @@ import glob
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -33,6 +32,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
+import guard  # noqa: E402
 import golden_cases  # noqa: E402
 import golden_runner  # noqa: E402
 import traps  # noqa: E402
@@ -127,9 +127,9 @@ class Case:
         self.model = os.path.join(self.folder, 'model.tir')
         with open(self.model, 'w', encoding='utf-8') as f:
             f.write(self.text)
-        p = subprocess.run([self.args.tailor, 'explain', self.model, '-q', '-O1', '--json',
-                            *MODES[self.mode], traps.RANGE], capture_output=True, text=True,
-                           check=False)
+        p = guard.run([self.args.tailor, 'explain', self.model, '-q', '-O1', '--json',
+                       *MODES[self.mode], traps.RANGE], capture_output=True, text=True,
+                      check=False)
         if p.returncode:  # an f64 that no chip takes, the logarithm of an integer
             return False
         if not any(t['rule'] == 'range' for n in json.loads(p.stdout)['nodes']

@@ -14,7 +14,6 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 
@@ -22,6 +21,8 @@ import numpy as np
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 import search_models  # noqa: E402
 
 MOST = 60
@@ -55,8 +56,8 @@ class Tally:
 
 
 def call(args, folder, *words):
-    return subprocess.run([args.tailor, *words], cwd=folder, capture_output=True, text=True,
-                          check=False)
+    return guard.run([args.tailor, *words], cwd=folder, capture_output=True, text=True,
+                     check=False)
 
 
 def meets(args, folder, model, options, tolerance):

@@ -17,7 +17,6 @@ import itertools
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -27,6 +26,8 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 import trap_graph  # noqa: E402
 import trap_models  # noqa: E402, F401  (fills trap_graph.TRAPS)
 import trap_loops  # noqa: E402, F401
@@ -47,8 +48,8 @@ TAME = {'RMS norm, the op', 'group norm, the op, large numbers', 'length by LpNo
 
 
 def call(args, *words):
-    p = subprocess.run([args.tailor, *words], capture_output=True, text=True, check=False,
-                       errors='replace')
+    p = guard.run([args.tailor, *words], capture_output=True, text=True, check=False,
+                  errors='replace')
     if p.returncode:
         raise RuntimeError(f'{" ".join(words[:2])}: {p.stderr.strip() or p.stdout.strip()}')
     return p.stdout

@@ -12,9 +12,11 @@ import argparse
 import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 SCOPES = ['a', 'a/b', 'a/b/c', 'a/d', 'e', 'e/b', 'e e/é', 'x"y/z', '.', 'a.b/c:d', '', 'b', '*/?',
           'a/b/c/q/q/q']
@@ -127,7 +129,7 @@ def problem(tailor, folder, how):
             ['verify', file('tir'), file('onnx'), '--tensors=0'],
             ['convert', file('tir'), rules, '--allow-unmapped', '-q', '-o', file('air')],
             ['explain', file('tir'), rules, '-q']):
-        p = subprocess.run([tailor, *command], capture_output=True, text=True, check=False)
+        p = guard.run([tailor, *command], capture_output=True, text=True, check=False)
         if p.returncode:
             return f'{command[0]} {" ".join(how)}: {(p.stderr or p.stdout).strip()[:200]}'
     return None

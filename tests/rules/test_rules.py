@@ -13,13 +13,14 @@ import glob
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.append(os.path.join(ROOT, 'tests', 'debug'))
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 sys.dont_write_bytecode = True
 import planted  # noqa: E402
 
@@ -41,8 +42,8 @@ class Tests:
             print(f'FAIL {what}: {more}')
 
     def run(self, *words):
-        p = subprocess.run([self.tailor, 'test-rules', *words], capture_output=True, text=True,
-                           check=False)
+        p = guard.run([self.tailor, 'test-rules', *words], capture_output=True, text=True,
+                      check=False)
         if p.stderr:
             print(p.stderr[:500])
         return p

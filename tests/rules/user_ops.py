@@ -13,9 +13,11 @@ import argparse
 import os
 import random
 import re
-import subprocess
 import sys
 import tempfile
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -89,8 +91,8 @@ MODEL = '''graph @g(%x: f32[2,3]) -> (%y, %z) {
 
 
 def run(args, *command, **env):
-    return subprocess.run([args.tailor, *command], capture_output=True, text=True, check=False,
-                          env=dict(os.environ, **env))
+    return guard.run([args.tailor, *command], capture_output=True, text=True, check=False,
+                     env=dict(os.environ, **env))
 
 
 def write(path, text):

@@ -16,6 +16,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, '..', '..')
 ORACLE = os.path.join(ROOT, 'tests', 'oracle')
 sys.path.insert(0, ORACLE)
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 import air_check  # noqa: E402
 
 MODELS = ('train_mlp_sgd', 'train_mlp_momentum_preview', 'train_transformer_adam')
@@ -53,7 +55,7 @@ def problem(tailor, folder, number, model, chosen):
     base = os.path.join(folder, str(number))
     argv = [tailor, 'convert', os.path.join(folder, model + '.onnx'), *ALWAYS,
             *(f'--{k}={v}' for k, v in chosen.items()), '-o', base + '.air']
-    p = subprocess.run(argv, capture_output=True, text=True, check=False)
+    p = guard.run(argv, capture_output=True, text=True, check=False)
     if p.returncode:
         return f'exit {p.returncode}: {first_line(p)[0]}'
     first = all(v == SWITCHES.get(k, [''])[0] for k, v in chosen.items())
