@@ -171,8 +171,8 @@ class Streams:
             os.close(fd)
 
     def read(self, seconds, idle):
-        """What the run writes, {1: bytes, 2: bytes}, until it has closed both. Calls `idle` after so
-        many seconds without any."""
+        """What the run writes, {1: bytes, 2: bytes}, until it has closed both. Calls `idle` after
+        so many seconds without any."""
         found = {number: [] for number in self.ours}
         poll = select.poll()
         number_of = {fd: number for number, fd in self.ours.items()}
