@@ -7,11 +7,13 @@
 #include "ir/ops_gen.h"
 #include "ir/trace.h"
 #include "passes/edit/copy.h"
+#include "passes/edit/values.h"
 
 typedef struct branching {
   tl_guarding *g;
   tl_module *m;
-  tl_maker *k;    /* the pass's */
+  tl_maker *k; /* the pass's */
+  tl_pinned pinned;
   uint8_t *moves; /* [n_nodes] by node id: goes into the then-branch */
   uint32_t n_nodes;
   tl_symbol *names;
@@ -36,8 +38,10 @@ static tl_node_id owner_in_main(const tl_module *m, tl_node_id n) {
 }
 
 /* Returns true if v is used only by nodes of the branch, or as the next value of a guarded
- * state. */
+ * state. Another role in training is one of the main graph. */
 static bool stays_inside(const branching *b, tl_value_id v) {
+  if (tl_is_pinned(&b->pinned, v) && !b->g->taken[v])
+    return false;
   TL_FOR_USES(b->m, v, u) {
     tl_node_id n = owner_in_main(b->m, tl_use_get(b->m, u)->user);
     if (tl_node_is_return(b->m, n) ? !b->g->taken[v] : !b->moves[n])
@@ -173,6 +177,10 @@ void tl_ls_branch(tl_guarding *g) {
   scaling->k.no_memory = scaling->k.no_memory || !b.moves || !b.names || !b.values;
   if (tl_maker_failed(&scaling->k) || !g->all.n)
     return;
+  if (tl_pinned_find(scaling->p, b.m, &b.pinned) != TL_OK) {
+    scaling->k.no_memory = true;
+    return;
+  }
   find_moves(&b);
   tl_graph_id then = make_then(&b);
   tl_graph_id other = then ? make_else(&b) : TL_NO_GRAPH;
