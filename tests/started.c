@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A library to load before a program (LD_PRELOAD), which stops it before its main function and calls
- * that for each run that TAILOR_STARTED, a socket, asks for: the start of a program costs ten times
- * as much as a small run of it, and a hundred times in a sanitized one. Each run has a process of
- * its own, a fork; with TAILOR_STARTED_KEPT runs follow one another in one process, which looks for
- * leaks of them all when the socket is closed.
+/* A library to load before a program (LD_PRELOAD), which stops it before its main function and
+ * calls that for each run that TAILOR_STARTED, a socket, asks for: the start of a program costs
+ * ten times as much as a small run of it, and a hundred times in a sanitized one. Each run has a
+ * process of its own, a fork; with TAILOR_STARTED_KEPT runs follow one another in one process,
+ * which looks for leaks of them all when the socket is closed.
  *
- * A request is a `request`, with the descriptors 0 to 2 of the run beside it, and then its strings:
- * folder, arguments, environment, each with a NUL. Answers are an int each: 0 once, when the program
- * has started; then of each run the id of its process, or -1 if there can be none, and at its end
- * the status that wait() has. tests/started.py is the other end. */
+ * A request is a `request`, with the descriptors 0 to 2 of the run beside it, and then its
+ * strings: folder, arguments, environment, each with a NUL. Answers are an int each: 0 once, when
+ * the program has started; then of each run the id of its process, or -1 if there can be none, and
+ * at its end the status that wait() has. tests/started.py is the other end. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
