@@ -21,13 +21,13 @@ USED_UP = (-signal.SIGXCPU, 128 + signal.SIGXCPU)
 
 def run(argv, cpu=CPU_SECONDS, **more):
     """subprocess.run; TimeoutExpired when the program takes more than `cpu` seconds of CPU time, or
-    does nothing for long."""
+    does nothing for long. fresh: the run is a start, for those who measure it."""
     text = more.pop('input', None)
     check = more.pop('check', False)
     if more.pop('capture_output', False):
         more.update(stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     done, hung = None, False
-    if started.possible(argv, text, more):
+    if not more.pop('fresh', False) and started.possible(argv, text, more):
         done, hung = run_started(argv, cpu, text, more)
     if not done:
         done, hung = run_new(argv, cpu, text, more)

@@ -4,7 +4,8 @@ front of its main function: a start costs ten times as much as a small run, in a
 hundred times.
 
 It is used where the environment TAILOR_STARTED_BY names that library, for programs named `tailor`;
-`possible` says which runs could tell the difference and are started as ever. Most runs follow one
+`make test` does so for the scripts of SCRIPTS, which run it thousands of times. `possible` says
+which runs could tell the difference and are started as ever. Most runs follow one
 another in one process, which is renewed from time to time. It looks for leaks when it ends: what it
 finds fails the script at its end, since it is not known which run it was."""
 import atexit
@@ -18,6 +19,14 @@ import threading
 
 LIBRARY = 'TAILOR_STARTED_BY'
 SOCKET, KEPT = 'TAILOR_STARTED', 'TAILOR_STARTED_KEPT'
+SCRIPTS = {f'tests/{name}.py' for name in """golden_runner hostile/run cache/run view/data
+extract/parts debug/dumps reader/run reader/opsets conformance/run conformance/npu
+conformance/evaluate conformance/open_sizes conformance/recurrent conformance/shares
+precision/traps precision/real_files rules/test_rules rules/user_ops rules/verify_numerics
+train/formulas train/gradients train/recognised train/step_files train/training_info cli/pages
+cli/test_aipp cli/test_air_options cli/test_atc_lines cli/test_diff cli/test_run_config
+cli/test_run_config_effects air/foreign air/foreign_ops air/hostile air/origins air/round_trip
+air/sample air/text""".split()}
 # What subprocess.run is asked for that is known here.
 KNOWN = {'cwd', 'env', 'stdin', 'stdout', 'stderr', 'text', 'errors', 'encoding'}
 # The dynamic linker, the allocator and sanitizers read their settings before the main function.
@@ -36,9 +45,14 @@ class Broken(Exception):
     """The program cannot be stopped before its main function: it is a script, or static."""
 
 
+def environment(argv):
+    """What a script is told that runs the command: nothing, or to start it each time."""
+    return {} if SCRIPTS.intersection(argv) else {LIBRARY: ''}
+
+
 @functools.cache
 def is_there(library):
-    return os.path.exists(library)
+    return library != '' and os.path.exists(library)
 
 
 def possible(argv, text, more):

@@ -106,10 +106,10 @@ class Bench:
     def run(self, *words, **more):
         return guard.run([self.tool, *words], capture_output=True, text=True, **more)
 
-    def view(self, *words, page='page.html'):
+    def view(self, *words, page='page.html', **more):
         """The text of the page."""
         path = self.path(page)
-        p = self.run('view', *words, '-o', path)
+        p = self.run('view', *words, '-o', path, **more)
         check(f'view {words[1:]}: exit code 0, not {p.returncode}: {p.stderr}', p.returncode == 0)
         check(f'view {words[1:]} prints nothing: {p.stdout}{p.stderr}', not p.stdout + p.stderr)
         with open(path, encoding='utf-8', newline='') as f:
@@ -337,7 +337,7 @@ def chain(nodes, name=''):
 def cost(b, model):
     """CPU seconds of one call."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    b.view(model)
+    b.view(model, fresh=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
