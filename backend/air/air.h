@@ -87,9 +87,10 @@ TL_VEC(tl_weight_vec, tl_air_weight);
 
 /* Where weights are stored: in the message; in one file per weight, the form GE reads for models
  * above 2 GiB; or in files that FileConstant nodes refer to. */
-enum { TL_AIR_PARAMETER = 1, TL_AIR_STATE = 2 }; /* in state_of */
-
 typedef enum tl_weight_form { TL_FORM_INSIDE, TL_FORM_SPLIT, TL_FORM_FILE_CONSTANT } tl_weight_form;
+
+/* What state_of says of an input. */
+enum { TL_AIR_PARAMETER = 1, TL_AIR_STATE = 2 };
 
 /* State of one emission. Tables by id have the size of the module's ids. */
 typedef struct tl_air {

@@ -244,9 +244,10 @@ static tl_status parse_opset(tl_parser *p) {
                             version < 1 || version > least ? "" : older);
   int64_t before = tl_module_opset(p->m, domain);
   if (before && before != version)
-    return tl_parse_fail_at(p, at, TL_INVALID_MODEL,
-                            "opset %lld contradicts opset %lld, which the same domain has already",
-                            (long long)version, (long long)before);
+    return tl_parse_fail_at(p, at, p->beside ? TL_UNSUPPORTED : TL_INVALID_MODEL,
+                            "opset %lld contradicts opset %lld, which the same domain has %s",
+                            (long long)version, (long long)before,
+                            p->beside ? "in the other model" : "above");
   tl_status status = tl_module_set_opset(p->m, domain, version);
   return status == TL_NO_MEMORY ? tl_parse_memory(p) : status;
 }
@@ -405,18 +406,14 @@ tl_status tl_module_parse(tl_diag *d, const char *path, tl_sv text, tl_module **
 }
 
 tl_status tl_module_parse_beside(tl_diag *d, const char *path, tl_sv text, tl_module *m) {
-  tl_parser p = {.lexer = tl_lex_start(text), .diag = d, .path = path ? path : "", .m = m};
+  tl_parser p = {
+      .lexer = tl_lex_start(text), .diag = d, .path = path ? path : "", .m = m, .beside = true};
   tl_about about = tl_module_about(m, p.path);
-  int64_t opset = tl_module_opset(m, 0);
   tl_parse_advance(&p);
   tl_status status = parse_module(&p);
   release(&p);
   if (status == TL_OK)
     status = tl_module_verify(m, TL_VERIFY_ALL & ~(unsigned)TL_VERIFY_SHAPES);
   tl_module_set_about(m, &about);
-  if (status == TL_OK && tl_module_opset(m, 0) != opset)
-    status = tl_fail(d, TL_UNSUPPORTED, TL_AT_FILE(p.path),
-                     "the text has opset %lld and the other module has %lld",
-                     (long long)tl_module_opset(m, 0), (long long)opset);
   return status;
 }

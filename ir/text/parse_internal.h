@@ -43,6 +43,7 @@ typedef struct tl_parser {
   tl_token_vec results; /* stack: results of the nodes being parsed */
   tl_u32_vec ids;       /* scratch of one list */
   tl_buf text;          /* scratch of one string */
+  bool beside;          /* m has another model already */
   uint32_t depth;       /* of bodies */
   uint32_t expressions; /* depth of constants inside constants */
 } tl_parser;
@@ -105,7 +106,7 @@ tl_status tl_parse_attrs(tl_parser *p, tl_node_id n);
 
 /* parse_node.c */
 tl_status tl_parse_node(tl_parser *p, tl_graph_id g);
-/* "doc", "meta", "raw", "denotation" clauses, beside those that the slot has; none is fine. */
+/* "doc", "meta", "raw", "denotation" clauses into the slot, which has none yet; none is fine. */
 tl_status tl_parse_extra(tl_parser *p, uint32_t *slot);
 
 /* parse.c */

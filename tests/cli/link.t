@@ -85,6 +85,9 @@ $ sed 's/^graph/module {\n  opset "" 22\n}\ngraph/' optim.tir >newer.tir; tailor
 ! newer.onnx: error: the two models have opset 22 and 21 after they were lifted
 !   hint: export both with the same opset, at most 21
 ? 3
+$ tailor opt --train-model train.tir --optim-model newer.tir --passes=
+! newer.tir:2:12: error: opset 22 contradicts opset 21, which the same domain has in the other model
+? 3
 $ sed 's/AdamWOptimizer(%learning_rate/SGDOptimizerV2(%learning_rate/; s/, %gradients, %m, %v)/)/; s/%step, //' optim.tir >few.tir; tailor info --train --train-model train.tir --optim-model few.tir
 ! few.tir: error: node AdamW: has 2 operands, needs 3 to 4 (counts check)
 ? 2

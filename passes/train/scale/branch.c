@@ -12,9 +12,9 @@
 typedef struct branching {
   tl_guarding *g;
   tl_module *m;
-  tl_maker *k; /* the pass's */
-  tl_pinned pinned;
-  uint8_t *moves; /* [n_nodes] by node id: goes into the then-branch */
+  tl_maker *k;      /* the pass's */
+  tl_pinned pinned; /* values with a role in training */
+  uint8_t *moves;   /* [n_nodes] by node id: goes into the then-branch */
   uint32_t n_nodes;
   tl_symbol *names;
   tl_value_id *values; /* [guarded] what a branch gives */
