@@ -213,7 +213,8 @@ static void add_times(tl_buf *b, const char *text, int n) {
 static void nothing_is_said_twice(void) {
   static const char *const entries[][2] = {
       {"ir_version 8 ir_version 9", "ir_version is given twice"},
-      {"opset \"\" 21 opset \"ai.onnx\" 22", "opset 22 contradicts opset 21, which the same domain has above"},
+      {"opset \"\" 21 opset \"ai.onnx\" 22",
+       "opset 22 contradicts opset 21, which the same domain has above"},
       {"opset \"a\" 2 opset \"a\" 1", "opset 1 contradicts opset 2"},
       {"source_opset 8 source_opset 9", "source_opset is given twice"},
       {"producer \"a\" producer \"b\"", "producer is given twice"},
