@@ -27,7 +27,7 @@ def run(argv, cpu=CPU_SECONDS, **more):
     if more.pop('capture_output', False):
         more.update(stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     done, hung = None, False
-    if not more.pop('fresh', False) and started.possible(argv, text, more):
+    if not more.pop('fresh', False) and started.possible(argv, more):
         done, hung = run_started(argv, cpu, text, more)
     if not done:
         done, hung = run_new(argv, cpu, text, more)

@@ -27,7 +27,7 @@ PYTHON = '/usr/bin/python3'
 
 
 def shell(argv, env=None):
-    return processes.shell(argv, {**sanitized.ENV, **started.environment(argv), **(env or {})})
+    return processes.shell(argv, {**sanitized.ENV, **(env or {})})
 
 
 def counted(argv, env=None):

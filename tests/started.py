@@ -3,11 +3,11 @@
 front of its main function: a start costs ten times as much as a small run, in a sanitized build a
 hundred times.
 
-It is used where the environment TAILOR_STARTED_BY names that library, for programs named `tailor`;
-`make test` does so for the scripts of SCRIPTS, which run it thousands of times. `possible` says
-which runs could tell the difference and are started as ever. Most runs follow one
-another in one process, which is renewed from time to time. It looks for leaks when it ends: what it
-finds fails the script at its end, since it is not known which run it was."""
+It is used where the environment TAILOR_STARTED_BY names that library, as `make test` does, for
+programs named `tailor`. `possible` says which runs could tell the difference and are started as
+ever. Most runs follow one another in one process, which is renewed from time to time. It looks for
+leaks when it ends: what it finds fails the script at its end, since it is not known which run it
+was."""
 import atexit
 import functools
 import os
@@ -19,14 +19,6 @@ import threading
 
 LIBRARY = 'TAILOR_STARTED_BY'
 SOCKET, KEPT = 'TAILOR_STARTED', 'TAILOR_STARTED_KEPT'
-SCRIPTS = {f'tests/{name}.py' for name in """golden_runner hostile/run cache/run view/data
-extract/parts debug/dumps reader/run reader/opsets conformance/run conformance/npu
-conformance/evaluate conformance/open_sizes conformance/recurrent conformance/shares
-precision/traps precision/real_files rules/test_rules rules/user_ops rules/verify_numerics
-train/formulas train/gradients train/recognised train/step_files train/training_info cli/pages
-cli/test_aipp cli/test_air_options cli/test_atc_lines cli/test_diff cli/test_run_config
-cli/test_run_config_effects air/foreign air/foreign_ops air/hostile air/origins air/round_trip
-air/sample air/text""".split()}
 # What subprocess.run is asked for that is known here.
 KNOWN = {'cwd', 'env', 'stdin', 'stdout', 'stderr', 'text', 'errors', 'encoding'}
 # The dynamic linker, the allocator and sanitizers read their settings before the main function.
@@ -35,7 +27,7 @@ EARLY = ('ASAN_', 'UBSAN_', 'LSAN_', 'TSAN_', 'MALLOC_', 'GLIBC_', 'LLVM_PROFILE
 MANY = {'opt', 'convert', 'run', 'verify', 'info', 'explain', 'diff'}
 MARKS = ('--sandbox', '--memory-limit', '--max-time', '--isolate')
 MOST_RUNS = 200  # of one process
-MOST_INPUT = 60_000  # bytes, that a pipe takes at once
+PIPE_TAKES = 60_000  # bytes, before anybody reads
 _of_thread = threading.local()
 _all = []
 _bad_ends = []
@@ -45,21 +37,15 @@ class Broken(Exception):
     """The program cannot be stopped before its main function: it is a script, or static."""
 
 
-def environment(argv):
-    """What a script is told that runs the command: nothing, or to start it each time."""
-    return {} if SCRIPTS.intersection(argv) else {LIBRARY: ''}
-
-
 @functools.cache
 def is_there(library):
     return library != '' and os.path.exists(library)
 
 
-def possible(argv, text, more):
+def possible(argv, more):
     env = more.get('env') or os.environ
     return (is_there(os.environ.get(LIBRARY, '')) and os.path.isabs(argv[0])
             and os.path.basename(argv[0]) == 'tailor' and more.keys() <= KNOWN
-            and len(text or '') < MOST_INPUT // 4
             and not any(name.startswith('LD_') for name in env))
 
 
@@ -163,10 +149,21 @@ class Streams:
     def input(self, text, what):
         if text is None:
             return self.file(what, 0, os.O_RDONLY)
+        data = text if isinstance(text, bytes) else text.encode()
+        if len(data) > PIPE_TAKES:
+            return self.input_file(data)
         fd, ours = os.pipe()
         self.close.append(fd)
-        os.write(ours, text if isinstance(text, bytes) else text.encode())
+        os.write(ours, data)
         os.close(ours)
+        return fd
+
+    def input_file(self, data):
+        fd = os.memfd_create('input', os.MFD_CLOEXEC)
+        self.close.append(fd)
+        while data:
+            data = data[os.write(fd, data):]
+        os.lseek(fd, 0, os.SEEK_SET)
         return fd
 
     def output(self, number, what):

@@ -99,7 +99,7 @@ def same_again(args, before, after):
     """Whether the ONNX file, read again, is the module with tl:: ops that it was written from."""
     module, again = after + '.tir', after + '.again.tir'
     for argv in ([before, '-o', module], [after, '-O0', '-o', again]):
-        if subprocess.run([args.tailor, 'convert', '-q', *argv], check=False).returncode:
+        if guard.run([args.tailor, 'convert', '-q', *argv]).returncode:
             return False
     text = graphs(module)
     return ' = tl::' in text and text == graphs(again)

@@ -37,10 +37,14 @@ PLANTS = (
     ('control-edge', 'identity-elimination', 'ordered.tir', ['-o', 'x.tir'],
      "grep -q 'Tanh(' {} || exit 125; grep -q ' after ' {} || exit 9"),
     ('collectives', 'common-subexpressions', 'ranks.tir', ['-o', 'x.tir'],
-     "n=$(grep -n 'cls.bias_grad/HcomAllReduce.* = ' {} | cut -d: -f1);"
-     " k=$(grep -n 'layer.1.out.weight_grad/HcomAllReduce.* = ' {} | cut -d: -f1);"
+     "n=$(grep -n 'FIRST/HcomAllReduce.* = ' {} | cut -d: -f1);"
+     " k=$(grep -n 'SECOND/HcomAllReduce.* = ' {} | cut -d: -f1);"
      ' test -n "$n" && test -n "$k" || exit 125; test $n -lt $k || exit 9'),
 )
+
+# The step whose collectives are exchanged, and gradients of the first two; with --large.
+RANKS = {False: ('train_mlp_momentum', 'fc2.bias_grad', 'fc1.weight_grad'),
+         True: ('train_transformer_adam', 'cls.bias_grad', 'layer.1.out.weight_grad')}
 
 # Wrong rules: name, model, text. Some have the name of a built-in rule, and replace it.
 RULES = (
@@ -125,7 +129,7 @@ def make_models(args, folder, names):
     lines[last] += ' after %/bert/pooler/Gather_output_0'
     with open(os.path.join(folder, 'ordered.tir'), 'w', encoding='utf-8') as f:
         f.write('\n'.join(lines) + '\n')
-    run([args.tailor, 'convert', 'train_transformer_adam.onnx', '--is-distributed=true',
+    run([args.tailor, 'convert', RANKS[args.large][0] + '.onnx', '--is-distributed=true',
          '--rank-size=4', '--bucket-strategy=size', '--bucket-sizes=30,40,30', '-o', 'ranks.tir'],
         folder)
 
@@ -171,6 +175,8 @@ def cases(args, large):
         # The reduced model has to fail in the command as a whole.
         again = None
         if check:
+            _, first, second = RANKS[large]
+            check = check.replace('FIRST', first).replace('SECOND', second)
             lost = check.replace('exit 125', 'exit 0')
             again = (f'{lost.replace("exit 9", "exit 0")}; '
                      f'TAILOR_PLANT={name} {tool} opt {{}} -o - >out.tir 2>/dev/null; '

@@ -32,6 +32,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.dirname(HERE), os.path.join(ROOT, 'scripts')]
 import golden_cases  # noqa: E402
+import guard  # noqa: E402
 import run as select  # noqa: E402  (beside this file)
 from op_tables import read_tables  # noqa: E402
 
@@ -157,14 +158,14 @@ class Sampler(select.Sampler):
             inputs.append(p and dict(p, const=kept or None, cube=False, dims=shape))
         attrs = {a['name']: self.attr(a) if a['kind'] in ('i', 'is') else node.attrs[a['name']]
                  for a in self.op['attr'] if a['name'] in node.attrs}
-        return select.guard.Node(inputs, node.outputs, attrs, node.defaults, node.soc)
+        return select.npu_guard.Node(inputs, node.outputs, attrs, node.defaults, node.soc)
 
 
 def lowered(args, op, key, nodes, chip):
     """Text of the module with the NPU nodes that nodes of an op become."""
-    p = subprocess.run([args.tailor, 'opt', '--passes=select,lower', '--allow-unmapped',
-                        '--soc-version=' + CHIPS[chip], '-o', '-', '-'],
-                       input=select.module(op, nodes), capture_output=True, text=True, check=False)
+    p = guard.run([args.tailor, 'opt', '--passes=select,lower', '--allow-unmapped',
+                   '--soc-version=' + CHIPS[chip], '-o', '-', '-'],
+                  input=select.module(op, nodes), capture_output=True, text=True)
     if p.returncode:
         raise SystemExit(f'{key}: {p.stderr[:300]}')
     return p.stdout
@@ -225,9 +226,9 @@ def expanded(args, path):
     for case in file.cases:
         for chip in CHIPS if 'soc-version' not in file.head else re.findall(
                 r'soc-version=(\w+)', file.head)[:1]:
-            p = subprocess.run([args.tailor, 'opt', '--npu', '--allow-unmapped', '-o', '-',
-                                '--soc-version=' + chip, '-'], input=case.module,
-                               capture_output=True, text=True, check=False)
+            p = guard.run([args.tailor, 'opt', '--npu', '--allow-unmapped', '-o', '-',
+                           '--soc-version=' + chip, '-'], input=case.module,
+                          capture_output=True, text=True)
             if p.returncode == 0:
                 out.append(p.stdout)
     return out

@@ -16,14 +16,14 @@ import glob
 import os
 import random
 import re
-import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, os.path.join(ROOT, 'scripts'))
-import guard  # noqa: E402  (beside this file)
+sys.path[:0] = [os.path.dirname(HERE), os.path.join(ROOT, 'scripts')]
+import guard  # noqa: E402
+import npu_guard  # noqa: E402  (beside this file)
 from gen_op_info import read_table  # noqa: E402
 from op_tables import DTYPES, read_tables  # noqa: E402
 
@@ -120,8 +120,8 @@ def check_info(rows, tables):
 class Sampler:
     def __init__(self, op, rng):
         self.op, self.rng = op, rng
-        self.trees = [guard.parse(c['guard']) for c in op['npu']]
-        found = {v for tree in self.trees for v in guard.literals(tree)}
+        self.trees = [npu_guard.parse(c['guard']) for c in op['npu']]
+        found = {v for tree in self.trees for v in npu_guard.literals(tree)}
         self.numbers = sorted({int(v) for v in found if isinstance(v, float) and v == int(v)} |
                               {0, 1, 2})
         self.texts = sorted({v for v in found if isinstance(v, str)} | {'other'})
@@ -146,7 +146,7 @@ class Sampler:
         return dims
 
     def constant(self, dtype, dims, index):
-        n = guard.count(dims)
+        n = npu_guard.count(dims)
         if n is None or n > 64 or dtype not in WRITTEN or (
                 self.mood in ('', 'few') and self.rng.random() < 0.4):
             return None
@@ -230,7 +230,7 @@ class Sampler:
                 attrs[a['name']] = chosen
             if a['default'] is not None:
                 defaults[a['name']] = plain(a['kind'], a['default'])
-        return guard.Node(inputs, self.outputs(var_types), attrs, defaults, soc)
+        return npu_guard.Node(inputs, self.outputs(var_types), attrs, defaults, soc)
 
 
 def plain(kind, default):
@@ -305,8 +305,8 @@ def module(op, nodes):
 
 def chosen_by_tailor(tool, op, nodes, chip):
     """Candidates as Tailor prints them, or what it says instead."""
-    p = subprocess.run([tool, 'opt', '--passes=select', '--soc-version=' + chip, '-o', '-', '-'],
-                       input=module(op, nodes), capture_output=True, text=True, check=False)
+    p = guard.run([tool, 'opt', '--passes=select', '--soc-version=' + chip, '-o', '-', '-'],
+                  input=module(op, nodes), capture_output=True, text=True)
     if p.returncode:
         return p.stderr.strip().splitlines()[0] if p.stderr else f'exit {p.returncode}'
     found = {}
@@ -318,7 +318,7 @@ def chosen_by_tailor(tool, op, nodes, chip):
 
 
 def expected(trees, node):
-    return next((i for i, tree in enumerate(trees) if guard.holds(node, tree)), -1)
+    return next((i for i, tree in enumerate(trees) if npu_guard.holds(node, tree)), -1)
 
 
 def check_op(tool, op, rng):

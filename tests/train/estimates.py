@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.append(os.path.join(ROOT, 'tests'))
 import golden_cases  # noqa: E402
+import guard  # noqa: E402
 
 MODELS = [f'train_{net}_{opt}' for net in ('mlp', 'transformer')
           for opt in ('sgd', 'momentum', 'adam', 'momentum_preview', 'adam_preview')]
@@ -38,18 +39,18 @@ class Estimates:
         key = (model, *options)
         if key not in self.known:
             report = os.path.join(self.folder, 'report.json')
-            subprocess.run([self.tool, 'opt', model + '.onnx', '-o', 'out.tir', '-q',
-                            '--graph-run-mode=1', f'--schedule-report={report}', *options],
-                           check=True, cwd=self.folder)
+            guard.run([self.tool, 'opt', model + '.onnx', '-o', 'out.tir', '-q',
+                       '--graph-run-mode=1', f'--schedule-report={report}', *options],
+                      check=True, cwd=self.folder)
             with open(report, encoding='utf-8') as f:
                 self.known[key] = json.load(f)['step_time']
         return self.known[key]
 
     def text(self, model, *options):
         """What the program prints, remarks included."""
-        p = subprocess.run([self.tool, *options[:1], model, '-o', *options[1:], '--remarks',
-                            '--graph-run-mode=1', '--is-distributed=true'], check=True,
-                           cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        p = guard.run([self.tool, *options[:1], model, '-o', *options[1:], '--remarks',
+                       '--graph-run-mode=1', '--is-distributed=true'], check=True,
+                      cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         return p.stdout.decode()
 
     def choices(self):

@@ -15,12 +15,13 @@ import argparse
 import itertools
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
 
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 from half_step_text import F16, F32, IN, OPS, OUT, OPTIMIZERS, ROWS, SPELLINGS, Step
 
 SCALES = [1, 2 ** 4, 2 ** 8, 2 ** 12, 2 ** 16, 2 ** 20]
@@ -93,8 +94,7 @@ class Tests:
         self.count = {'exact': 0, 'better': 0, 'skipped': 0}
 
     def command(self, argv):
-        p = subprocess.run([self.tool, *argv], cwd=self.folder, capture_output=True, text=True,
-                           check=False)
+        p = guard.run([self.tool, *argv], cwd=self.folder, capture_output=True, text=True)
         need(p.returncode == 0, f'{" ".join(argv)}: exit {p.returncode}\n{p.stderr[-900:]}')
         return p
 

@@ -16,12 +16,13 @@ import collections
 import os
 import random
 import re
-import subprocess
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+import guard  # noqa: E402
 import ub_check  # noqa: E402
 
 FULL, ONES, FLAT = '1,16,8,8', '1,16,1,1', '16,8'
@@ -163,8 +164,8 @@ def judge(text, chip, classes, counts):
 
 
 def tailor(args, source, *options):
-    p = subprocess.run([args.tailor, 'opt', source, '--passes=ub-fusion', *options],
-                       capture_output=True, text=True, check=False)
+    p = guard.run([args.tailor, 'opt', source, '--passes=ub-fusion', *options],
+                  capture_output=True, text=True)
     if p.returncode:
         raise RuntimeError(p.stderr[:2000])
     return p.stdout
