@@ -337,8 +337,8 @@ class Tests:
         return counted([PYTHON, 'tests/debug/reproducers.py', '--planted', planted])
 
     def oom_commands(self):
-        """every command with an allocation that fails: 6 of each (--full: all)"""
-        return self.faults('memory.py', *([] if self.args.full else ['--sample', '6']))
+        """every command with an allocation that fails: 4 of each (--full: all)"""
+        return self.faults('memory.py', *([] if self.args.full else ['--sample', '4']))
 
     def oom_python(self):
         """the Python package with an allocation that fails: 8 of each session (--full: all)"""

@@ -51,7 +51,8 @@ class Run:
         self.spare, self.begun, self.start = None, 0, None
         self.temporary = self.scratch + '.tmp'
         os.makedirs(self.temporary)
-        self.start = contents(self.folder('start'))
+        self.spare = self.folder('start')
+        self.start = contents(self.spare)
         self.whole = self.call()
 
     def files(self):
@@ -76,7 +77,7 @@ class Run:
         return found
 
     def call(self, **faults):
-        """The outcome under faults. A folder that is as it was serves again."""
+        """The outcome under faults. A folder serves again when it is, or can be made, as it was."""
         self.begun += 1
         where = self.spare or self.folder(f'r{self.begun}')
         counts = self.scratch + '.counts'
@@ -89,7 +90,7 @@ class Run:
             text = read(counts)
             found = Counts(text) if text else None  # it came to no ordinary end
             os.remove(counts)
-        self.spare = where if files == self.start and '--cache-dir' not in self.command else None
+        self.spare = where if self.restored(where, files) else None
         if not self.spare:
             shutil.rmtree(where)
         for name in os.listdir(self.temporary):
@@ -98,6 +99,23 @@ class Run:
         done = Outcome(p.returncode, (stable(p.stdout), stable(p.stderr)), files, found)
         done.again = again
         return done
+
+    def restored(self, where, files):
+        """Makes a folder again what it was before the run; False if that takes a fresh one."""
+        changed = sorted(f for f in {*files, *self.start} if files.get(f) != self.start.get(f))
+        if '--cache-dir' in self.command or any(f.endswith('/') for f in self.start
+                                                if f not in files):
+            return False
+        for f in changed:
+            path = os.path.join(where, f)
+            if f.endswith('/'):
+                shutil.rmtree(path)
+            elif f in self.start:
+                with open(path, 'wb') as out:
+                    out.write(self.start[f].encode('latin-1'))
+            elif os.path.exists(path):  # a new folder went with its files
+                os.remove(path)
+        return True
 
     def again(self, where):
         """What a kind wants to know of the folder behind the run; None: nothing."""
