@@ -7,6 +7,7 @@ whether it builds and keeps the rules of the house; units and commands; passes o
 models; and what searches, at random or everywhere."""
 import concurrent.futures
 import os
+import queue
 import re
 import sys
 import time
@@ -48,12 +49,17 @@ GROUPS = {
 KINDS = [kind for kinds in GROUPS.values() for kind in kinds]
 # `make check`: what a change breaks most often, on one build, in less than a minute.
 CHECK = ['build_gcc', 'style', 'unit', 'golden', 'golden_rules']
-# What others need comes first (installing waits for the network, so it runs beside a build);
-# fuzzing wants the machine for itself. Within a stage kinds run side by side, one more than there
-# are cores: most wait for one process at a time, some for a browser or a disk.
-STAGES = {'build_gcc': 0, 'ort': 0, 'build_sanitized': 0, 'fuzz': 2}
-# What runs one process for a minute begins first: at the end other cores would have nothing to do.
-LONGEST = ('oom', 'unit', 'growth', 'corpus', 'view')
+# What others need comes first, one build behind the other, since each takes all cores (installing
+# waits for the network, so it runs beside a build). Fuzzing wants the machine for itself.
+STAGES = {'build_gcc': 0, 'ort': 0, 'build_sanitized': 1, 'fuzz': 3}
+TESTS = 2  # the stage of all others
+# Tests run side by side, one on each core, where a test stays with all that it starts: on two cores
+# that change from one to the other, what three of them do costs a quarter more. Those that wait for
+# a browser, a disk or a clock, or want several cores, run beside them, on any core.
+LOOSE = ('view', 'disks', 'clocks', 'cache', 'builds', 'sessions', 'view_data', 'limits', 'guard',
+         'threads', 'determinism', 'large', 'docs')
+# What takes a minute begins first: at the end other cores would have nothing to do.
+LONGEST = ('cli', 'corpus', 'oom', 'growth', 'hostile', 'npu_form', 'view', 'disks')
 SUMMARY = re.compile(r'^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$', re.M)
 # Lines worth showing of a kind in which nothing failed.
 NOTABLE = re.compile(r'(FAIL|skip|[\w-]+: \d+ models|equal to|NPU form)')
@@ -135,14 +141,33 @@ class Progress:
         self.status()
 
 
-def run_stage(tests, kinds, progress):
+def stay_on(cores):
+    """Keeps this thread, and what it starts, on the next of the cores."""
+    os.sched_setaffinity(0, {cores.get()})
+
+
+def workers(stage, n):
+    """(pool of threads for most kinds of a stage, pool for those of LOOSE); n: how many kinds."""
+    pool = concurrent.futures.ThreadPoolExecutor
+    if stage != TESTS:
+        same = pool(n)
+        return same, same
+    cores = queue.SimpleQueue()
+    for core in sorted(os.sched_getaffinity(0)):
+        cores.put(core)
+    return pool(cores.qsize(), initializer=stay_on, initargs=(cores,)), pool(1)
+
+
+def run_stage(tests, stage, kinds, progress):
     """Counts of kinds that run side by side."""
     def one(kind):
         progress.begin(kind)
         return kind, *run_kind(tests, kind)
 
-    with concurrent.futures.ThreadPoolExecutor((os.cpu_count() or 1) + 1) as pool:
-        for future in concurrent.futures.as_completed([pool.submit(one, k) for k in kinds]):
+    bound, loose = workers(stage, len(kinds))
+    with bound, loose:
+        futures = [(loose if kind in LOOSE else bound).submit(one, kind) for kind in kinds]
+        for future in concurrent.futures.as_completed(futures):
             kind, shown, counts = future.result()
             progress.end(kind, shown)
             yield counts
@@ -151,11 +176,11 @@ def run_stage(tests, kinds, progress):
 def run_all(tests, kinds):
     """Runs kinds, builds first, and prints what they say; the sum of their counts."""
     total, progress = [0, 0, 0], Progress(kinds)
-    for stage in sorted({STAGES.get(kind, 1) for kind in kinds}):
-        some = [kind for kind in kinds if STAGES.get(kind, 1) == stage]
+    for stage in sorted({STAGES.get(kind, TESTS) for kind in kinds}):
+        some = [kind for kind in kinds if STAGES.get(kind, TESTS) == stage]
         some.sort(key=lambda kind: kind not in LONGEST)
-        for counts in run_stage(tests, some, progress):
+        for counts in run_stage(tests, stage, some, progress):
             total = [a + b for a, b in zip(total, counts)]
-        if stage == 0 and total[1]:
+        if stage < TESTS and total[1]:
             break
     return total

@@ -59,7 +59,7 @@ SCRIPTS = {
         'pages of explain and verify against what they say as JSON'),
     'parts': ('tests/extract/parts.py', 'gcc',
         'parts of models, ONNX and AIR, compute what the models compute there (every '
-        '20th)'),
+        '40th)'),
     'precision_files': ('tests/precision/real_files.py', 'asan',
         'precision files of real projects: what they ask for is done, sanitized'),
     'recognised': ('tests/train/recognised.py', 'asan',

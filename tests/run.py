@@ -60,9 +60,8 @@ class Tests:
         self.build = os.path.join(ROOT, args.build)
         # Environment of kinds that start thousands of short processes.
         self.quick_end = sanitized.ENV if args.full else sanitized.SHORT
-        # Build of kinds that start the command thousands of times for what it says: a sanitized
-        # start costs as much as ten others, and `hostile`, `golden`, `unit` and `oom` look for bugs
-        # of memory.
+        # Build of kinds that start the command thousands of times: a sanitized start costs as much
+        # as ten others, and `hostile`, `golden`, `unit` and `oom` look for bugs of memory.
         self.many = 'asan' if args.full else 'gcc'
 
     def folder(self, name):
@@ -84,7 +83,8 @@ class Tests:
                 return p.stdout[-4000:], (0, 1, 0)
         # Units, failing allocations and replays run sanitized, unless one build has to do.
         programs = ['test-programs'] if name != 'gcc' or self.args.quick or self.args.full else []
-        p = shell(['ninja', '-C', where, 'all', *programs])
+        jobs = f'-j{len(os.sched_getaffinity(0))}'  # more would cost more
+        p = shell(['ninja', jobs, '-C', where, 'all', *programs])
         return ('' if p.returncode == 0 else p.stdout[-6000:]), (int(not p.returncode),
                                                                int(bool(p.returncode)), 0)
 
@@ -174,13 +174,13 @@ class Tests:
                         '--same-every', every, 'tests/golden/rules'])
 
     def golden_numbers(self):
-        """modules of the golden tests before and after, in ONNX Runtime; of rules every third file
+        """modules of the golden tests before and after, in ONNX Runtime; of rules every sixth file
         (--full: all)"""
         ort = os.path.join(ROOT, 'tests', 'ort')
         if not os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node')):
             raise Skip('ONNX Runtime for Node is not installed')
         return counted([PYTHON, 'tests/golden_numbers.py', '--tailor', self.tool('gcc'), '--ort',
-                        ort, '--every', self.every('3'), 'tests/golden'])
+                        ort, '--every', self.every('6'), 'tests/golden'])
 
     def rules(self):
         """each rule has a case it takes, one for each condition, and equal numbers, sanitized"""
@@ -198,7 +198,7 @@ class Tests:
 
     def hunt(self):
         """models of all kinds, changed at random: original against converted, in ONNX Runtime"""
-        return self.against_ort('../hunt/hunt.py', '--part', 'onnx', '--n', '400', '--quiet')
+        return self.against_ort('../hunt/hunt.py', '--part', 'onnx', '--n', '250', '--quiet')
 
     def grammar(self):
         """models of one node, of every op with a recipe, in pairs of all that can vary: converted,
@@ -207,12 +207,12 @@ class Tests:
 
     def hunt_npu(self):
         """models of all kinds, changed at random: original against NPU form, in the evaluator"""
-        return counted([PYTHON, 'tests/hunt/hunt.py', '--part', 'npu', '--n', '250', '--quiet',
+        return counted([PYTHON, 'tests/hunt/hunt.py', '--part', 'npu', '--n', '120', '--quiet',
                         '--tailor', self.tool('gcc')])
 
     def hunt_train(self):
         """random training steps: scaled against unscaled, ranks against one"""
-        return counted([PYTHON, 'tests/hunt/train.py', '--n', '300', '--tailor', self.tool('gcc')])
+        return counted([PYTHON, 'tests/hunt/train.py', '--n', '200', '--tailor', self.tool('gcc')])
 
     def open_sizes(self):
         """ops whose sizes are open: AIR, equal to their NPU form at three sizes; every fifth
@@ -234,16 +234,16 @@ class Tests:
     def user_ops(self):
         """ops that rule files define, in every output; rule files with mistakes, sanitized"""
         return counted([PYTHON, 'tests/rules/user_ops.py', '--tailor', self.tool('asan'), '--n',
-                        '200' if self.args.full else '100', *ort_options()], env=self.quick_end)
+                        '200' if self.args.full else '60', *ort_options()], env=self.quick_end)
 
     def random_scopes(self):
         """random graphs of nodes that are scattered over scopes, captured, sanitized"""
-        return counted([PYTHON, 'tests/rules/random_scopes.py', '--n', '60', '--tailor',
+        return counted([PYTHON, 'tests/rules/random_scopes.py', '--n', '40', '--tailor',
                         self.tool('asan')], env=self.quick_end)
 
     def precision(self):
         """dtypes and casts of random graphs in every mode, against a second model, sanitized"""
-        return counted([PYTHON, 'tests/precision/random_graphs.py', '--n', '2000', '--tailor',
+        return counted([PYTHON, 'tests/precision/random_graphs.py', '--n', '1500', '--tailor',
                         self.tool('asan')], env=self.quick_end)
 
     def ranges(self):
@@ -252,9 +252,9 @@ class Tests:
                         '--tailor', self.tool('gcc')])
 
     def fused_traps(self):
-        """rules that fuse what the policy of ranges protects, every fifteenth (--full: all)"""
+        """rules that fuse what the policy of ranges protects, every twentieth (--full: all)"""
         return counted([PYTHON, 'tests/precision/fused.py', '--tailor', self.tool('gcc'),
-                        '--every', self.every('15')])
+                        '--every', self.every('20')])
 
     def chips(self):
         """dtypes of AIR files against the tables of all chips and modes (--full: every name)"""
@@ -268,7 +268,7 @@ class Tests:
 
     def cast_counts(self):
         """casts against those of another converter to f16, on its lists and others"""
-        return counted([PYTHON, 'tests/precision/cast_counts.py', '--sample', '20',
+        return counted([PYTHON, 'tests/precision/cast_counts.py', '--sample', '40',
                         '--tailor', self.tool('gcc')])
 
     def cli(self):
@@ -349,8 +349,8 @@ class Tests:
                         *([] if self.args.full else ['--sample', '8'])])
 
     def file_faults(self):
-        """commands that write files, with a failing call or a signal: 3 of each (--full: all)"""
-        return self.faults('files.py', *([] if self.args.full else ['--sample', '3']))
+        """commands that write files, with a failing call or a signal: 2 of each (--full: all)"""
+        return self.faults('files.py', *([] if self.args.full else ['--sample', '2']))
 
     def kills(self):
         """commands killed before a system call: 6 of each (--full: all, and 300 moments)"""
@@ -462,8 +462,8 @@ class Tests:
 
     def conformance(self, which):
         return counted([PYTHON, 'tests/conformance/run.py', '--tailor', self.tool('gcc'),
-                        '--sanitized', self.tool('asan'), '--sanitize-every', self.every('6'),
-                        '--plain-every', self.every('3'), '--set', which, *ort_options()],
+                        '--sanitized', self.tool('asan'), '--sanitize-every', self.every('12'),
+                        '--plain-every', self.every('6'), '--set', which, *ort_options()],
                        env=self.quick_end)
 
     def official(self):
@@ -501,10 +501,10 @@ class Tests:
 
     def meanings(self):
         """every NPU node that can be emitted has a meaning for the evaluator: all that rules make,
-        and what nodes of every third op become (--full: of all)"""
+        and what nodes of every fifth op become (--full: of all)"""
         return counted([PYTHON, 'tests/select/meanings.py', '--tailor', self.tool('gcc'), '--probe',
                         os.path.join(self.folder('gcc'), 'tests', 'meaning-probe'),
-                        '--every', self.every('3')])
+                        '--every', self.every('5')])
 
     def against_ort(self, script, *more):
         ort = os.path.join(ROOT, 'tests', 'ort')
@@ -536,8 +536,8 @@ class Tests:
                         *size, *ort_options()])
 
     def precision_corpus(self):
-        """results of modes of precision against originals, every thirtieth model (--full: all)"""
-        return self.against_ort('precision.py', '--sample', self.every('30'))
+        """results of modes of precision against originals, every sixtieth model (--full: all)"""
+        return self.against_ort('precision.py', '--sample', self.every('60'))
 
     def kernels(self):
         """kernels of several nodes: random graphs, some sanitized, and models (--full: all)"""

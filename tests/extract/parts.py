@@ -14,7 +14,7 @@ import json
 import os
 import random
 import re
-import subprocess
+import shutil
 import sys
 import tempfile
 
@@ -50,7 +50,7 @@ class Parts:
     def values(self, model):
         """Names of values in the order in which a run makes them, None: it cannot be run."""
         folder = self.path('dump')
-        subprocess.run(['rm', '-rf', folder], check=True)
+        shutil.rmtree(folder, ignore_errors=True)
         done = self.run('run', model, '--dump-tensors', folder, MEMORY)
         if done.returncode:
             return None
@@ -73,7 +73,9 @@ class Parts:
     def cut(self, model, names, suffix):
         """One cut; the part is in the form of the model."""
         part, data = self.path('part' + suffix), self.path('data')
-        subprocess.run(['rm', '-rf', part, data], check=True)
+        shutil.rmtree(data, ignore_errors=True)
+        if os.path.exists(part):
+            os.remove(part)
         at = self.random.sample(range(len(names)), min(len(names), self.random.choice((2, 2, 3))))
         at.sort()
         options = ['--to', names[at[-1]]]
@@ -121,7 +123,7 @@ class Parts:
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--tailor', required=True)
-    p.add_argument('--every', type=int, default=20)
+    p.add_argument('--every', type=int, default=40)
     p.add_argument('--cuts', type=int, default=4)
     p.add_argument('--seed', type=int, default=1)
     p.add_argument('folders', nargs='*')
