@@ -84,7 +84,7 @@ class Tests:
         # Units, failing allocations and replays run sanitized, unless one build has to do.
         programs = ['test-programs'] if name != 'gcc' or self.args.quick or self.args.full else []
         jobs = f'-j{len(os.sched_getaffinity(0))}'  # more would cost more
-        p = shell(['ninja', jobs, '-C', where, 'all', *programs])
+        p = shell(['ninja', jobs, '-C', where, 'all', *programs], processes.LARGE_PAGES)
         return ('' if p.returncode == 0 else p.stdout[-6000:]), (int(not p.returncode),
                                                                int(bool(p.returncode)), 0)
 
@@ -464,7 +464,7 @@ class Tests:
         return counted([PYTHON, 'tests/conformance/run.py', '--tailor', self.tool('gcc'),
                         '--sanitized', self.tool('asan'), '--sanitize-every', self.every('12'),
                         '--plain-every', self.every('6'), '--set', which, *ort_options()],
-                       env=self.quick_end)
+                       env={**self.quick_end, **processes.LARGE_PAGES})
 
     def official(self):
         """the official ONNX node tests"""

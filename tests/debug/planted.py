@@ -117,7 +117,7 @@ def run(args, folder, **more):
     return subprocess.run(args, cwd=folder, capture_output=True, text=True, check=False, **more)
 
 
-def make_models(args, folder, names):
+def make_models(args, folder, names, large=False):
     script = os.path.join(ROOT, 'bench', 'make_models.py')
     p = run(['/usr/bin/python3', script, folder, *names], folder)
     if p.returncode:
@@ -129,7 +129,7 @@ def make_models(args, folder, names):
     lines[last] += ' after %/bert/pooler/Gather_output_0'
     with open(os.path.join(folder, 'ordered.tir'), 'w', encoding='utf-8') as f:
         f.write('\n'.join(lines) + '\n')
-    run([args.tailor, 'convert', RANKS[args.large][0] + '.onnx', '--is-distributed=true',
+    run([args.tailor, 'convert', RANKS[large][0] + '.onnx', '--is-distributed=true',
          '--rank-size=4', '--bucket-strategy=size', '--bucket-sizes=30,40,30', '-o', 'ranks.tir'],
         folder)
 
@@ -226,7 +226,7 @@ def main():
     args.tailor = os.path.abspath(args.tailor)
     failed, sizes = 0, []
     with tempfile.TemporaryDirectory() as folder:
-        make_models(args, folder, MODELS + (LARGE if args.large else []))
+        make_models(args, folder, MODELS + (LARGE if args.large else []), args.large)
         for name, _, text in RULES:
             with open(os.path.join(folder, name + '.tlr'), 'w', encoding='utf-8') as f:
                 f.write('rules 1\n' + text + '\n')
