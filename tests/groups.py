@@ -53,9 +53,9 @@ CHECK = ['build_gcc', 'style', 'unit', 'golden', 'golden_rules']
 # waits for the network, so it runs beside a build). Fuzzing wants the machine for itself.
 STAGES = {'build_gcc': 0, 'ort': 0, 'build_sanitized': 1, 'fuzz': 3}
 TESTS = 2  # the stage of all others
-# Tests run side by side, one on each core, where a test stays with all that it starts: on two cores
-# that change from one to the other, what three of them do costs a quarter more. Those that wait for
-# a browser, a disk or a clock, or want several cores, run beside them, on any core.
+# Kinds run side by side, one on each core, and stay there with all that they start: three kinds
+# that move between two cores take a quarter more CPU time. Kinds that wait for a browser, a disk
+# or a clock, or that want several cores, run beside them, one at a time, on any core.
 LOOSE = ('view', 'disks', 'clocks', 'cache', 'builds', 'sessions', 'view_data', 'limits', 'guard',
          'threads', 'determinism', 'large', 'docs')
 # What takes a minute begins first: at the end other cores would have nothing to do.

@@ -6,7 +6,8 @@ import subprocess
 import threading
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Large pages for what allocates much: a fault of a page costs as much as thousands of instructions.
+# Large pages for programs that allocate much: each page fault costs as much as thousands of
+# instructions.
 LARGE_PAGES = {'GLIBC_TUNABLES': 'glibc.malloc.hugetlb=1'}
 _of_thread = threading.local()  # a kind runs in one thread
 

@@ -66,3 +66,15 @@ $ printf 'graph @g(%%x: f32[0,n,3], %%w: f32[2,16,3], %%r: f32[2,16,4], %%h: f32
 > equal   "y": 0 of 0 elements differ, max abs 0, max rel 0, cosine 1
 > equal   "yh": 0 of 16 elements differ, max abs 0, max rel 0, cosine 1
 > equal   "yc": 0 of 16 elements differ, max abs 0, max rel 0, cosine 1
+
+# Maxima of windows that hold minus infinity and padding: the place is that of the first element, as in run.
+$ printf 'graph @g(%%x: f32[1,1,3,3]) -> (%%y, %%i) {\n  const %%low: f32[] = -inf\n  %%p = Abs(%%x)\n  %%n = Mul(%%p, %%low)\n  %%y, %%i = MaxPool(%%n) {kernel_shape=[2, 2], pads=[1, 1, 1, 1]}\n}\n' >places.tir; tailor verify places.tir --npu | grep '"i"'
+> equal   "i": 0 of 16 elements differ, max abs 0, max rel 0, cosine 1
+
+# Windows in the padding have no element: the place is -1, by rows and by columns.
+$ printf 'graph @g(%%x: f32[1,1,2,2]) -> (%%y, %%i, %%j) {\n  %%y, %%i = MaxPool(%%x) {kernel_shape=[2, 2], pads=[3, 0, 0, 0]}\n  %%z, %%j = MaxPool(%%x) {kernel_shape=[2, 2], pads=[3, 0, 0, 0], storage_order=1}\n}\n' >far.tir; tailor verify far.tir --npu | grep '"[ij]"'
+> equal   "i": 0 of 4 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "j": 0 of 4 elements differ, max abs 0, max rel 0, cosine 1
+$ tailor run far.tir -q | grep '"[ij]"' | cut -c1-34
+> "i"     i64[1,1,4,1]  -1      2
+> "j"     i64[1,1,4,1]  -1      2

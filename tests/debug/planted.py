@@ -42,7 +42,7 @@ PLANTS = (
      ' test -n "$n" && test -n "$k" || exit 125; test $n -lt $k || exit 9'),
 )
 
-# The step whose collectives are exchanged, and gradients of the first two; with --large.
+# By --large: the step whose first two collectives change places, and a gradient of each.
 RANKS = {False: ('train_mlp_momentum', 'fc2.bias_grad', 'fc1.weight_grad'),
          True: ('train_transformer_adam', 'cls.bias_grad', 'layer.1.out.weight_grad')}
 

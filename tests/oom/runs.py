@@ -109,11 +109,11 @@ class Run:
         for f in changed:
             path = os.path.join(where, f)
             if f.endswith('/'):
-                shutil.rmtree(path)
+                shutil.rmtree(path, ignore_errors=True)  # or it went with the folder around it
             elif f in self.start:
                 with open(path, 'wb') as out:
                     out.write(self.start[f].encode('latin-1'))
-            elif os.path.exists(path):  # a new folder went with its files
+            elif os.path.exists(path):  # or it went with its folder
                 os.remove(path)
         return True
 
