@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
+import compiled  # noqa: E402
 import groups  # noqa: E402
 import kinds  # noqa: E402
 import processes  # noqa: E402
@@ -74,19 +75,14 @@ class Tests:
     def tool(self, name):
         return os.path.join(self.folder(name), 'tools', 'tailor')
 
-    def compile(self, name, compiler, *options):
+    def compile(self, name, compiler, *options, join=False):
         need(compiler)
         where = self.folder(name)
-        if not os.path.exists(os.path.join(where, 'build.ninja')):
-            p = shell(['meson', 'setup', where, '-Dmeson_test=false', *options], {'CC': compiler})
-            if p.returncode:
-                return p.stdout[-4000:], (0, 1, 0)
         # Units, failing allocations and replays run sanitized, unless one build has to do.
         programs = ['test-programs'] if name != 'gcc' or self.args.quick or self.args.full else []
-        jobs = f'-j{len(os.sched_getaffinity(0))}'  # more would cost more
-        p = shell(['ninja', jobs, '-C', where, 'all', *programs], processes.LARGE_PAGES)
-        return ('' if p.returncode == 0 else p.stdout[-6000:]), (int(not p.returncode),
-                                                               int(bool(p.returncode)), 0)
+        failed = (compiled.configured(where, compiler, options, join)
+                  or compiled.compiled(where, ['all', *programs]))
+        return failed, ((0, 1, 0) if failed else (1, 0, 0))
 
     # One method a kind, in the order they run; the docstring is what the run prints.
     def build_gcc(self):
@@ -95,7 +91,8 @@ class Tests:
 
     def build_sanitized(self):
         """clang with ASan and UBSan, warnings are errors"""
-        return self.compile('asan', 'clang', *sanitized.OPTIONS)
+        # The other build compiles each file by itself, as users do.
+        return self.compile('asan', 'clang', *sanitized.OPTIONS, join=not self.args.full)
 
     def style(self):
         """layers, licences, sizes, headers, symbols"""
@@ -176,11 +173,10 @@ class Tests:
     def golden_numbers(self):
         """modules of the golden tests before and after, in ONNX Runtime; of rules every sixth file
         (--full: all)"""
-        ort = os.path.join(ROOT, 'tests', 'ort')
-        if not os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node')):
+        if not ort_options():
             raise Skip('ONNX Runtime for Node is not installed')
-        return counted([PYTHON, 'tests/golden_numbers.py', '--tailor', self.tool('gcc'), '--ort',
-                        ort, '--every', self.every('6'), 'tests/golden'])
+        return counted([PYTHON, 'tests/golden_numbers.py', '--tailor', self.tool('gcc'),
+                        *ort_options(), '--every', self.every('6'), 'tests/golden'])
 
     def rules(self):
         """each rule has a case it takes, one for each condition, and equal numbers, sanitized"""
@@ -193,7 +189,7 @@ class Tests:
 
     def random_graphs(self):
         """random graphs with planted patterns and near misses of every rule, sanitized"""
-        return counted([PYTHON, 'tests/rules/random_graphs.py', '--n', '2000', '--probe',
+        return counted([PYTHON, 'tests/rules/random_graphs.py', '--n', '1000', '--probe',
                         os.path.join(self.folder('asan'), 'tests', 'rule-probe')])
 
     def hunt(self):
@@ -203,7 +199,7 @@ class Tests:
     def grammar(self):
         """models of one node, of every op with a recipe, in pairs of all that can vary: converted,
         evaluated, and in ONNX Runtime"""
-        return self.against_ort('../hunt/grammar.py', '--least', '1', '--most', '6')
+        return self.against_ort('../hunt/grammar.py', '--least', '1', '--most', '4')
 
     def hunt_npu(self):
         """models of all kinds, changed at random: original against NPU form, in the evaluator"""
@@ -218,7 +214,7 @@ class Tests:
         """ops whose sizes are open: AIR, equal to their NPU form at three sizes; every fifth
         (--full: all)"""
         return counted([PYTHON, 'tests/conformance/open_sizes.py', '--tailor', self.tool('gcc'),
-                        *([] if self.args.full else ['--sample', '5'])])
+                        *([] if self.args.full else ['--sample', '8'])])
 
     def memory(self):
         """memory of activations: random graphs against all orders, models against their bound"""
@@ -234,7 +230,7 @@ class Tests:
     def user_ops(self):
         """ops that rule files define, in every output; rule files with mistakes, sanitized"""
         return counted([PYTHON, 'tests/rules/user_ops.py', '--tailor', self.tool('asan'), '--n',
-                        '200' if self.args.full else '60', *ort_options()], env=self.quick_end)
+                        '200' if self.args.full else '30', *ort_options()], env=self.quick_end)
 
     def random_scopes(self):
         """random graphs of nodes that are scattered over scopes, captured, sanitized"""
@@ -278,7 +274,8 @@ class Tests:
 
     def limits(self):
         """limits of memory, which count what sanitizers take: not sanitized"""
-        return counted([PYTHON, 'tests/cli/run.py', '--tailor', self.tool('gcc'), 'tests/limits'])
+        return counted([PYTHON, 'tests/cli/run.py', '--tailor', self.tool('gcc'), 'tests/limits'],
+                       {'GLIBC_TUNABLES': ''})  # no more memory than is asked for
 
     def library(self):
         """the library and the command: the same files, exit codes and words"""
@@ -323,7 +320,7 @@ class Tests:
         """wrong rewrites that bisect and reduce must find"""
         planted = os.path.join(self.folder('gcc'), 'tests', 'tailor-planted')
         return counted([PYTHON, 'tests/debug/planted.py', '--tailor', self.tool('gcc'),
-                        '--planted', planted])
+                        '--planted', planted, '--every', self.every('2')])
 
     def layers(self):
         """wrong rewrites that verify --layers must rank first"""
@@ -338,7 +335,7 @@ class Tests:
 
     def oom_commands(self):
         """every command with an allocation that fails: 4 of each (--full: all)"""
-        return self.faults('memory.py', *([] if self.args.full else ['--sample', '4']))
+        return self.faults('memory.py', *([] if self.args.full else ['--sample', '2']))
 
     def oom_python(self):
         """the Python package with an allocation that fails: 8 of each session (--full: all)"""
@@ -447,10 +444,9 @@ class Tests:
         """(installs ONNX Runtime for Node, test-only)"""
         need('node')
         need('npm')
-        where = os.path.join(ROOT, 'tests', 'ort')
-        if not os.path.isdir(os.path.join(where, 'node_modules', 'onnxruntime-node')):
+        if not ort_options():
             p = shell(['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix',
-                       where])
+                       os.path.join(ROOT, 'tests', 'ort')])
             if p.returncode:
                 raise Skip('npm ci failed: ' + p.stdout.strip()[-300:])
         return '', (1, 0, 0)
@@ -462,9 +458,9 @@ class Tests:
 
     def conformance(self, which):
         return counted([PYTHON, 'tests/conformance/run.py', '--tailor', self.tool('gcc'),
-                        '--sanitized', self.tool('asan'), '--sanitize-every', self.every('12'),
-                        '--plain-every', self.every('6'), '--set', which, *ort_options()],
-                       env={**self.quick_end, **processes.LARGE_PAGES})
+                        '--sanitized', self.tool('asan'), '--sanitize-every', self.every('24'),
+                        '--plain-every', self.every('12'), '--set', which, *ort_options()],
+                       env=self.quick_end)
 
     def official(self):
         """the official ONNX node tests"""
@@ -489,10 +485,10 @@ class Tests:
     def npu_form(self):
         """models against their NPU form, some sanitized too, some for a chip of the other family"""
         text, total = '', [0, 0, 0]
-        for which, tool, *chosen in (('official', 'gcc'), ('official', 'asan', '--sample=16'),
+        for which, tool, *chosen in (('official', 'gcc'), ('official', 'asan', '--sample=32'),
                                      ('corpus', 'gcc'),
-                                     ('official', 'gcc', '--soc=Ascend310P3', '--sample=6'),
-                                     ('corpus', 'gcc', '--soc=Ascend310P3', '--sample=6')):
+                                     ('official', 'gcc', '--soc=Ascend310P3', '--sample=12'),
+                                     ('corpus', 'gcc', '--soc=Ascend310P3', '--sample=12')):
             more, counts = counted([PYTHON, 'tests/conformance/npu.py', '--tailor',
                                     self.tool(tool), '--set', which, *chosen])
             text += ''.join(f'{s}\n' for s in more.splitlines() if not SUMMARY.match(s))
@@ -507,11 +503,10 @@ class Tests:
                         '--every', self.every('5')])
 
     def against_ort(self, script, *more):
-        ort = os.path.join(ROOT, 'tests', 'ort')
-        if not os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node')):
+        if not ort_options():
             raise Skip('ONNX Runtime for Node is not installed')
         return counted([PYTHON, f'tests/conformance/{script}', '--tailor', self.tool('gcc'),
-                        '--ort', ort, *more])
+                        *ort_options(), *more])
 
     def nodes(self):
         """nodes after clean-up, against ONNX Runtime and OnnxSlim"""
@@ -527,7 +522,7 @@ class Tests:
 
     def emulation(self):
         """--emulate f16 against nodes in f16 in ONNX Runtime, every eighth"""
-        return self.against_ort('emulate.py', '--every', self.every('8'))
+        return self.against_ort('emulate.py', '--every', self.every('12'))
 
     def quantized(self):
         """quantized networks and models: equal with integers, every fourth model (--full: all)"""
@@ -577,7 +572,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument('--only', help=f'comma-separated groups or kinds. {groups.listed()}')
     p.add_argument('--quick', action='store_true', help='what `make check` runs')
-    p.add_argument('--fuzz-seconds', type=int, default=3)
+    p.add_argument('--fuzz-seconds', type=int, default=2)
     p.add_argument('--build', default='build-test')
     p.add_argument('--full', action='store_true', help='all of what is otherwise sampled')
     args = p.parse_args()
@@ -587,7 +582,8 @@ def main():
     except ValueError as unknown:
         p.error(f'neither a group nor a kind: {unknown}')
     with tempfile.TemporaryDirectory(prefix='tailor-tests-') as temporary:
-        os.environ['TMPDIR'] = temporary  # ONNX Runtime leaves a log of each of its processes
+        # ONNX Runtime leaves a log of each of its processes.
+        os.environ.update(processes.FEW_FAULTS, TMPDIR=temporary)
         os.chmod(temporary, 0o755)  # for tests that are another user
         if not args.full:  # most runs of the command are no starts (tests/started.py)
             os.environ[started.LIBRARY] = f'{ROOT}/{args.build}/gcc/tests/libstarted.so'

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wrong rewrites that bisect and reduce must find, in real architectures.
 
-  planted.py --tailor BIN --planted BIN [--only TEXT] [--large]
+  planted.py --tailor BIN --planted BIN [--only TEXT] [--large] [--every K]
 
 16 mistakes are planted: ten into passes of the program BIN (planted.c), six as rules. Of each,
 bisect must name the pass and the rewrite, or the rule; reduce must leave at most 12 nodes, and
 bisect must find the same in what is left. The median of what is left is at most 6 nodes. --large
-also takes resnet50 and bert_base. The last line is 'N passed, M failed, K skipped'."""
+also takes resnet50 and bert_base; --every takes one of K mistakes. The last line is 'N passed, M
+failed, K skipped'."""
 import argparse
 import json
 import os
@@ -222,6 +223,7 @@ def main():
     parser.add_argument('--planted', required=True)
     parser.add_argument('--only', default='')
     parser.add_argument('--large', action='store_true')
+    parser.add_argument('--every', type=int, default=1)
     args = parser.parse_args()
     args.tailor = os.path.abspath(args.tailor)
     failed, sizes = 0, []
@@ -230,9 +232,8 @@ def main():
         for name, _, text in RULES:
             with open(os.path.join(folder, name + '.tlr'), 'w', encoding='utf-8') as f:
                 f.write('rules 1\n' + text + '\n')
-        for case in cases(args, args.large):
-            if args.only not in case['name']:
-                continue
+        chosen = [c for c in cases(args, args.large) if args.only in c['name']]
+        for case in chosen[::args.every]:
             problem, nodes = examine(args, case, folder)
             sizes += [nodes] if nodes is not None else []
             failed += problem is not None

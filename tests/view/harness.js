@@ -21,6 +21,8 @@ class Pages {
   constructor(folder, executable) {
     this.folder = folder;
     this.executable = executable;
+    this.free = []; // pages that are closed
+    this.opened = 0;
   }
 
   async start() {
@@ -28,18 +30,27 @@ class Pages {
       args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
   }
 
-  // A page of the folder, ready to be used; whatever it complains of is a failure.
-  async open(name, { address, hash = '', width = 1280, height = 800, scheme = 'light' } = {}) {
-    const context = await this.browser.newContext({ viewport: { width, height },
-      colorScheme: scheme });
-    const p = await context.newPage();
+  // A page of the browser, where nothing is open.
+  async fresh() {
+    const p = await (await this.browser.newContext()).newPage();
     p.setDefaultTimeout(0);
-    p.complaints = [];
     p.on('pageerror', (e) => p.complaints.push(String(e.stack || e)));
     p.on('console', (m) => m.type() === 'error' && p.complaints.push(m.text()));
     p.on('request', (r) => /^(file|data|blob):/.test(r.url()) ||
-      address && r.url().startsWith(address) || p.complaints.push(r.url()));
-    await p.goto((address || 'file://' + path.join(this.folder, name + '.html')) + hash);
+      p.address && r.url().startsWith(p.address) || p.complaints.push(r.url()));
+    return p;
+  }
+
+  // A page of the folder, ready to be used; whatever it complains of is a failure. A process of
+  // the browser shows one after the other: to start it takes as long as three pages. The number
+  // makes each a page of its own, whatever comes after the '#'.
+  async open(name, { address, hash = '', width = 1280, height = 800, scheme = 'light' } = {}) {
+    const p = this.free.pop() || await this.fresh();
+    Object.assign(p, { complaints: [], address });
+    await p.setViewportSize({ width, height });
+    await p.emulateMedia({ media: null, colorScheme: scheme });
+    const file = `file://${path.join(this.folder, name)}.html?${this.opened++}`;
+    await p.goto((address || file) + hash);
     await p.waitForSelector('#app[data-ready]');
     await this.settle(p);
     return p;
@@ -51,7 +62,9 @@ class Pages {
 
   async close(p, what) {
     check(`${what}: no complaint of the browser`, !p.complaints.length, p.complaints);
-    await p.context().close();
+    await p.evaluate(() => [localStorage, sessionStorage].forEach((s) => s.clear()));
+    await p.mouse.move(0, 0);
+    this.free.push(p);
   }
 }
 

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds of the tests: configured once, then as new as the sources are."""
+import os
+
+import joined
+from processes import shell
+
+
+def configured(folder, compiler, options, join):
+    """What failed, or ''."""
+    ninja = os.path.join(folder, 'build.ninja')
+    if os.path.exists(ninja):
+        return ''
+    p = shell(['meson', 'setup', folder, '-Dmeson_test=false', *options], {'CC': compiler})
+    if p.returncode:
+        return p.stdout[-4000:]
+    if join:
+        joined.join(folder)
+    return ''
+
+
+def compiled(folder, targets):
+    """What failed, or ''. What cannot be compiled together is, file by file."""
+    jobs = f'-j{len(os.sched_getaffinity(0))}'  # more would cost more
+    p = shell(['ninja', jobs, '-C', folder, *targets])
+    if p.returncode and joined.separate(folder):
+        print(f'{folder}: not compiled together (tests/joined.py): {p.stdout[-1500:]}', flush=True)
+        p = shell(['ninja', jobs, '-C', folder, *targets])
+    return p.stdout[-6000:] if p.returncode else ''
