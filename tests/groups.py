@@ -54,10 +54,9 @@ CHECK = ['build_gcc', 'style', 'unit', 'golden', 'golden_rules']
 STAGES = {'build_gcc': 0, 'ort': 0, 'build_sanitized': 1, 'fuzz': 3}
 TESTS = 2  # the stage of all others
 # Kinds run side by side, one on each core, and stay there with all that they start: three kinds
-# that move between two cores take a quarter more CPU time. Kinds that wait for a browser, a disk
-# or a clock, or that want several cores, run beside them, one at a time, on any core.
-LOOSE = ('view', 'disks', 'clocks', 'cache', 'builds', 'sessions', 'view_data', 'limits', 'guard',
-         'threads', 'determinism', 'large', 'docs')
+# that move between two cores take a quarter more CPU time. Kinds that wait for a clock or for each
+# other, or that want several cores, run beside them, one at a time, on any core.
+LOOSE = ('clocks', 'cache', 'builds', 'guard', 'threads', 'determinism', 'large')
 # What takes a minute begins first: at the end other cores would have nothing to do.
 LONGEST = ('cli', 'corpus', 'oom', 'growth', 'hostile', 'npu_form', 'view', 'disks')
 SUMMARY = re.compile(r'^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$', re.M)

@@ -2,7 +2,8 @@
 """Kinds of tests that are one script over one build of the command: a row each. tests/groups.py
 puts them into groups; tests/run.py has a method for each kind that needs more."""
 
-# name: script, build ('gcc': release, 'asan': sanitized), what it tests
+# name: script, build ('gcc': release, 'asan': sanitized), what it tests, and what makes it a sample
+# unless all is wanted (--full)
 SCRIPTS = {
     'aipp': ('tests/cli/test_aipp.py', 'asan',
         'preprocessing of images against its formulas, sanitized'),
@@ -24,7 +25,8 @@ SCRIPTS = {
     'cache': ('tests/cache/run.py', 'gcc',
         'the cache of conversions: hits, misses, damage, many processes with kills among them'),
     'commands': ('tests/hunt/commands.py', 'asan',
-        'files that commands read back, and command lines, changed at random, sanitized'),
+        'files that commands read back, and command lines, changed at random, sanitized',
+        '--n', '12', '--lines', '75'),
     'deps': ('tests/cli/deps.py', 'gcc',
         'files that a build is told of against those that the kernel saw opened'),
     'diff': ('tests/cli/test_diff.py', 'gcc',
@@ -85,7 +87,8 @@ SCRIPTS = {
     'tail_random': ('tests/train/tail_random.py', 'gcc',
         'tails of random training steps'),
     'train_air': ('tests/train/air.py', 'gcc',
-        'training steps to AIR in every combination of modes, independently checked'),
+        'training steps to AIR in every other combination of modes (--full: all), independently '
+        'checked', '--every', '2'),
     'test_rules': ('tests/rules/test_rules.py', 'gcc',
         'test-rules finds every wrong rule, and says nothing of right ones (some files)'),
     'training_info': ('tests/train/training_info.py', 'asan',
@@ -101,9 +104,10 @@ SCRIPTS = {
 
 def kind_of(name, python, counted):
     """The method of a row for the class of tests/run.py."""
-    script, build, about = SCRIPTS[name]
+    script, build, about, *sample = SCRIPTS[name]
 
     def method(tests):
-        return counted([python, script, '--tailor', tests.tool(build)], env=tests.quick_end)
+        return counted([python, script, '--tailor', tests.tool(build),
+                        *([] if tests.args.full else sample)], env=tests.quick_end)
     method.__doc__ = about
     return method

@@ -171,12 +171,12 @@ class Tests:
                         '--same-every', every, 'tests/golden/rules'])
 
     def golden_numbers(self):
-        """modules of the golden tests before and after, in ONNX Runtime; of rules every sixth file
+        """modules of the golden tests before and after, in ONNX Runtime; of rules every tenth file
         (--full: all)"""
         if not ort_options():
             raise Skip('ONNX Runtime for Node is not installed')
         return counted([PYTHON, 'tests/golden_numbers.py', '--tailor', self.tool('gcc'),
-                        *ort_options(), '--every', self.every('6'), 'tests/golden'])
+                        *ort_options(), '--every', self.every('10'), 'tests/golden'])
 
     def rules(self):
         """each rule has a case it takes, one for each condition, and equal numbers, sanitized"""
@@ -308,9 +308,9 @@ class Tests:
 
     def oom(self):
         """conversions, and passes and ops of programs, in which the n-th allocation fails, for
-        every fortieth n (--full: every n), sanitized"""
+        every eightieth n (--full: every n), sanitized"""
         return counted([PYTHON, 'tests/oom/conversions.py', '--tests',
-                        os.path.join(self.folder('asan'), 'tests'), '--every', self.every('40')])
+                        os.path.join(self.folder('asan'), 'tests'), '--every', self.every('80')])
 
     def faults(self, script, *more):
         return counted([PYTHON, f'tests/oom/{script}', '--tailor', self.tool('gcc'), '--faults',
@@ -320,7 +320,7 @@ class Tests:
         """wrong rewrites that bisect and reduce must find"""
         planted = os.path.join(self.folder('gcc'), 'tests', 'tailor-planted')
         return counted([PYTHON, 'tests/debug/planted.py', '--tailor', self.tool('gcc'),
-                        '--planted', planted, '--every', self.every('2')])
+                        '--planted', planted, '--every', self.every('3')])
 
     def layers(self):
         """wrong rewrites that verify --layers must rank first"""
@@ -334,7 +334,7 @@ class Tests:
         return counted([PYTHON, 'tests/debug/reproducers.py', '--planted', planted])
 
     def oom_commands(self):
-        """every command with an allocation that fails: 4 of each (--full: all)"""
+        """every command with an allocation that fails: 2 of every other (--full: all)"""
         return self.faults('memory.py', *([] if self.args.full else ['--sample', '2']))
 
     def oom_python(self):
@@ -346,11 +346,12 @@ class Tests:
                         *([] if self.args.full else ['--sample', '8'])])
 
     def file_faults(self):
-        """commands that write files, with a failing call or a signal: 2 of each (--full: all)"""
+        """commands that write files, with a failing call or a signal: 2 of every other (--full:
+        all)"""
         return self.faults('files.py', *([] if self.args.full else ['--sample', '2']))
 
     def kills(self):
-        """commands killed before a system call: 6 of each (--full: all, and 300 moments)"""
+        """commands killed before a system call: 6 of every other (--full: all, and 300 moments)"""
         return self.faults('kills.py', *(['--random', '300'] if self.args.full
                                          else ['--sample', '6']))
 
@@ -486,7 +487,7 @@ class Tests:
         """models against their NPU form, some sanitized too, some for a chip of the other family"""
         text, total = '', [0, 0, 0]
         for which, tool, *chosen in (('official', 'gcc'), ('official', 'asan', '--sample=32'),
-                                     ('corpus', 'gcc'),
+                                     ('corpus', 'gcc', '--sample=2'),
                                      ('official', 'gcc', '--soc=Ascend310P3', '--sample=12'),
                                      ('corpus', 'gcc', '--soc=Ascend310P3', '--sample=12')):
             more, counts = counted([PYTHON, 'tests/conformance/npu.py', '--tailor',
@@ -531,8 +532,8 @@ class Tests:
                         *size, *ort_options()])
 
     def precision_corpus(self):
-        """results of modes of precision against originals, every sixtieth model (--full: all)"""
-        return self.against_ort('precision.py', '--sample', self.every('60'))
+        """results of modes of precision against originals, every 120th model (--full: all)"""
+        return self.against_ort('precision.py', '--sample', self.every('120'))
 
     def kernels(self):
         """kernels of several nodes: random graphs, some sanitized, and models (--full: all)"""
@@ -572,7 +573,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument('--only', help=f'comma-separated groups or kinds. {groups.listed()}')
     p.add_argument('--quick', action='store_true', help='what `make check` runs')
-    p.add_argument('--fuzz-seconds', type=int, default=2)
+    p.add_argument('--fuzz-seconds', type=int, default=1)
     p.add_argument('--build', default='build-test')
     p.add_argument('--full', action='store_true', help='all of what is otherwise sampled')
     args = p.parse_args()

@@ -8,7 +8,8 @@ all is made of the old one, or all of the new.
 
   files.py --tailor BIN --faults LIB [--sample N] [--only TEXT] [--jobs N] [--show]
 
-LIB is the library of faults.c. --sample takes N faults of each command and kind; 0 takes all."""
+LIB is the library of faults.c. --sample takes N faults of every other command and each kind; 0
+takes all."""
 import argparse
 import errno
 import os

@@ -179,7 +179,9 @@ def add_arguments(ap):
 
 
 def run_commands(args, kind, chosen):
-    """Runs all commands under the faults of a kind; the exit code."""
+    """Runs all commands under the faults of a kind, of a sample every other; the exit code."""
+    if args.sample and not args.only:
+        chosen = chosen[::2]
     args.tailor, args.faults = os.path.abspath(args.tailor), os.path.abspath(args.faults)
 
     def prepare(scratch):
