@@ -383,7 +383,7 @@ class Tests:
     def single_graph(self):
         """steps that were written with their updates as single ops, against NumPy; ranks"""
         return counted([PYTHON, 'tests/train/single_graph.py', '--tailor', self.tool('gcc'),
-                        *ort_options()])
+                        '--every', self.every('2'), *ort_options()])
 
     def train_random(self):
         """random training steps: what is recognised, what collectives and buckets keep"""
@@ -399,7 +399,7 @@ class Tests:
     def loop_steps(self):
         """several steps in a loop against as many runs of the step"""
         return counted([PYTHON, 'tests/train/loop_steps.py', '--tailor', self.tool('gcc'),
-                        '--steps', '2', *ort_options()])
+                        '--steps', '2', '--every', self.every('2'), *ort_options()])
 
     def reader(self):
         """odd but valid models, and what is not valid (--full: sanitized)"""
@@ -457,15 +457,15 @@ class Tests:
         return counted([PYTHON, 'tests/runners/run.py', '--tailor', self.tool('gcc'),
                         *ort_options()])
 
-    def conformance(self, which):
+    def conformance(self, which, every='1'):
         return counted([PYTHON, 'tests/conformance/run.py', '--tailor', self.tool('gcc'),
                         '--sanitized', self.tool('asan'), '--sanitize-every', self.every('24'),
-                        '--plain-every', self.every('12'), '--set', which, *ort_options()],
-                       env=self.quick_end)
+                        '--plain-every', self.every('12'), '--set', which,
+                        '--every', every, *ort_options()], env=self.quick_end)
 
     def official(self):
-        """the official ONNX node tests"""
-        return self.conformance('official')
+        """the official ONNX node tests, every other one (--full: all)"""
+        return self.conformance('official', self.every('2'))
 
     def corpus(self):
         """the corpus beside the project"""

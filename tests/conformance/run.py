@@ -3,7 +3,7 @@
 """Runs every model of a set through Tailor and checks what comes out.
 
   run.py --tailor BIN [--sanitized BIN] [--sanitize-every N] --set official|corpus [--ort DIR]
-         [--plain-every N] [--work DIR] [--table F]
+         [--every N] [--plain-every N] [--work DIR] [--table F]
 
 Per model: import, verify, print -> parse -> print to the same bytes, ONNX re-export at -O0 and -O2,
 inferred output types against reference outputs, AIR where every op has an NPU form (checked by the
@@ -223,6 +223,7 @@ def main():
     p.add_argument('--set', required=True, choices=models.SETS)
     p.add_argument('--ort', help='folder with node_modules/onnxruntime-node')
     p.add_argument('--plain-every', type=int, default=1, help='-O0 runs for every Nth model')
+    p.add_argument('--every', type=int, default=1, help='every Nth model')
     p.add_argument('--work', help='keep the files here')
     p.add_argument('--table', help='write what does not hold to this file')
     p.add_argument('--only', help='cases whose name contains this')
@@ -231,6 +232,7 @@ def main():
     keep = args.work
     args.work = args.work or tempfile.mkdtemp(prefix='tailor-conformance-')
     cases = [c for c in models.SETS[args.set](ROOT) if not args.only or args.only in c.name]
+    cases = cases[::args.every]
     if not cases:
         print(f'{args.set}: the models are not here\n0 passed, 0 failed, 1 skipped')
         return 0

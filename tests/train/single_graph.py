@@ -322,10 +322,11 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--tailor', required=True)
     parser.add_argument('--ort')
+    parser.add_argument('--every', type=int, default=1, help='one of so many cases')
     args = parser.parse_args()
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        for what, check, *given in Graphs(args, folder).cases():
+        for what, check, *given in list(Graphs(args, folder).cases())[::args.every]:
             try:
                 check(*given)
                 passed += 1
