@@ -132,9 +132,10 @@ static tl_interval gated(tl_interval x, double least) {
 
 /* ROTATE: the sum of two numbers of operand 0, each times a number of one of the two tables. */
 static tl_interval rotated(const tl_interval *in, uint32_t count) {
+  if (count < 3)
+    return tl_interval_unknown();
   double tables = tl_interval_magnitude(&in[1]) + tl_interval_magnitude(&in[2]);
-  return count < 3 ? tl_interval_unknown()
-                   : around_zero(times(tl_interval_magnitude(&in[0]), tables));
+  return around_zero(times(tl_interval_magnitude(&in[0]), tables));
 }
 
 /* MULADD: in[0] * in[1] + in[2]; with `last` the roles of in[1] and in[2] are exchanged. */
