@@ -368,7 +368,7 @@ class Tests:
     def train_steps(self):
         """training steps: ranks against the joined batch, scaled losses, overflow"""
         return counted([PYTHON, 'tests/train/steps.py', '--tailor', self.tool('gcc'),
-                        *ort_options()])
+                        '--every', self.every('2'), *ort_options()])
 
     def half_steps(self):
         """scaled losses of steps in f16, against the same steps in f32 (--full: all of them)"""
