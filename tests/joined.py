@@ -1,17 +1,16 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""joined.py FOLDER: makes a configured build compile several files of a room at once. Of what the
-compiler takes for a short file, most is its own start and the headers: a build takes little more
-than half the time. Files go together that have no name of their own in common (a static function,
-a macro, a type); the sources stay as they are, and a mistake here is an error of the compiler.
+"""Makes a configured build compile several files of a room at once. Most of the time that a short
+file takes is the start of the compiler and the headers: joined, the build takes three quarters of
+the time. Files are joined if they share no name of their own (a static function, a macro, a type).
+The sources stay as they are. Names of the library begin with tl_, those of static functions do not,
+so that a name which is overlooked here is an error of the compiler.
 
-The build stays joined until meson writes its file anew, when some meson.build has changed."""
+The build stays joined until some meson.build changes: then meson writes build.ninja anew."""
 import collections
 import fnmatch
 import os
 import re
 import shutil
-import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SEPARATE = '.separate'  # what meson wrote
@@ -147,7 +146,7 @@ def candidates(folder, text):
 
 
 def join(folder):
-    """Rewrites build.ninja of a folder; how many files have become how many units."""
+    """Rewrites the build.ninja that meson has written into a folder."""
     ninja = os.path.join(folder, 'build.ninja')
     with open(ninja, encoding='utf-8') as f:
         text = f.read()
@@ -164,14 +163,14 @@ def join(folder):
             edges.append(edge(path, unit))
             unit_of.update((f.object, path + '.o') for f in unit)
     text = EDGE.sub(lambda m: '' if m[1] + m[2] in unit_of else m[0], text)
-    lines = [joined_line(line, unit_of) for line in text.split('\n')]
+    units = set(unit_of.values())
+    lines = [joined_line(line, unit_of, units) for line in text.split('\n')]
     with open(ninja, 'w', encoding='utf-8') as f:
         f.write('\n'.join(lines) + '\n' + ''.join(edges))
-    return len(unit_of), n
 
 
 def separate(folder):
-    """Takes back what join did; False if it did nothing."""
+    """Takes back what `join` did; False if nothing was joined."""
     ninja = os.path.join(folder, 'build.ninja')
     if not os.path.exists(ninja + SEPARATE):
         return False
@@ -179,15 +178,12 @@ def separate(folder):
     return True
 
 
-def joined_line(line, unit_of):
-    """A line with units for their objects, each once."""
+def joined_line(line, unit_of, units):
+    """A line in which units, each once, stand for the objects of their files."""
     if not line.startswith('build ') or '.c.o' not in line:
         return line
-    words = [unit_of.get(word, word) for word in line.split(' ')]
-    units = set(unit_of.values())
-    seen = set()
-    return ' '.join(w for w in words if w not in units or not (w in seen or seen.add(w)))
-
-
-if __name__ == '__main__':
-    print('{} files in {} units'.format(*join(sys.argv[1])))
+    words, kept = [unit_of.get(word, word) for word in line.split(' ')], []
+    for word in words:
+        if word not in units or word not in kept:
+            kept.append(word)
+    return ' '.join(kept)

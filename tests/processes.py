@@ -6,8 +6,8 @@ import subprocess
 import threading
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Memory comes in large pages and stays in a process that gave it free: in a virtual machine a page
-# fault can cost as much as 50,000 instructions, and they were a third of what all tests cost.
+# Memory comes in large pages, and a process keeps what it has freed: in a virtual machine a page
+# fault can take as long as 50,000 instructions.
 FEW_FAULTS = {'GLIBC_TUNABLES': ':'.join((
     'glibc.malloc.hugetlb=1', 'glibc.malloc.trim_threshold=0x10000000',
     'glibc.malloc.mmap_threshold=0x2000000', 'glibc.malloc.top_pad=0x200000'))}
@@ -23,10 +23,6 @@ def cpu_seconds():
     return getattr(_of_thread, 'seconds', 0.0)
 
 
-def add_cpu(seconds):
-    _of_thread.seconds = cpu_seconds() + seconds
-
-
 def shell(argv, env=None):
     """Runs a program in the root of the repository; its output, both streams in one, and its exit
     code are those of the result."""
@@ -36,5 +32,5 @@ def shell(argv, env=None):
         text = p.stdout.read()
         _, status, usage = os.wait4(p.pid, 0)
         p.returncode = os.waitstatus_to_exitcode(status)
-    add_cpu(usage.ru_utime + usage.ru_stime)
+    _of_thread.seconds = cpu_seconds() + usage.ru_utime + usage.ru_stime
     return subprocess.CompletedProcess(argv, p.returncode, text)

@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-import compiled  # noqa: E402
+import compiling  # noqa: E402
 import groups  # noqa: E402
 import kinds  # noqa: E402
 import processes  # noqa: E402
@@ -80,8 +80,8 @@ class Tests:
         where = self.folder(name)
         # Units, failing allocations and replays run sanitized, unless one build has to do.
         programs = ['test-programs'] if name != 'gcc' or self.args.quick or self.args.full else []
-        failed = (compiled.configured(where, compiler, options, join)
-                  or compiled.compiled(where, ['all', *programs]))
+        failed = (compiling.configure(where, compiler, options, join)
+                  or compiling.build(where, ['all', *programs]))
         return failed, ((0, 1, 0) if failed else (1, 0, 0))
 
     # One method a kind, in the order they run; the docstring is what the run prints.
@@ -487,7 +487,7 @@ class Tests:
         """models against their NPU form, some sanitized too, some for a chip of the other family"""
         text, total = '', [0, 0, 0]
         for which, tool, *chosen in (('official', 'gcc'), ('official', 'asan', '--sample=32'),
-                                     ('corpus', 'gcc', '--sample=2'),
+                                     ('corpus', 'gcc', '--sample=' + self.every('2')),
                                      ('official', 'gcc', '--soc=Ascend310P3', '--sample=12'),
                                      ('corpus', 'gcc', '--soc=Ascend310P3', '--sample=12')):
             more, counts = counted([PYTHON, 'tests/conformance/npu.py', '--tailor',

@@ -20,8 +20,9 @@ GUIDED = [*COMMON, '-Dc_args=-fsanitize=fuzzer-no-link']
 FAST = ['-Dbuildtype=release', '-Db_ndebug=false', '-Db_sanitize=undefined', '-Db_lundef=false',
         '-Dfuzz=true', '-Dwerror=true',
         "-Dc_args=['-fsanitize=fuzzer-no-link','-fno-sanitize-coverage=trace-cmp']"]
-# Memory given free is kept from use, so that a late access is found; of the default, 256 MB, nearly
-# each allocation of a short process is a new page, which costs more than what is done with it.
+# Freed memory stays in quarantine for a while, so that a late access to it is found. With the
+# default, 256 MB, nearly each allocation of a short process touches a new page, which costs more
+# than what the process does there.
 QUARANTINE = 'quarantine_size_mb=8:thread_local_quarantine_size_kb=128'
 ENV = {'ASAN_OPTIONS': 'detect_leaks=1:abort_on_error=0:allocator_may_return_null=1:' + QUARANTINE,
        'UBSAN_OPTIONS': 'print_stacktrace=1:halt_on_error=1'}

@@ -26,8 +26,6 @@ EARLY = ('ASAN_', 'UBSAN_', 'LSAN_', 'TSAN_', 'MALLOC_', 'GLIBC_', 'LLVM_PROFILE
 # Commands whose runs leave nothing behind in their process, and options that do.
 MANY = {'opt', 'convert', 'run', 'verify', 'info', 'explain', 'diff'}
 MARKS = ('--sandbox', '--memory-limit', '--max-time', '--isolate')
-REQUEST, NUMBER = struct.Struct('=4I'), struct.Struct('=i')  # as tests/started.c has them
-STREAMS = 3  # descriptors of a run
 MOST_RUNS = 200  # of one process
 PIPE_TAKES = 60_000  # bytes, before anybody reads
 _of_thread = threading.local()
@@ -76,7 +74,7 @@ class Program:
     def receive(self):
         """A number; None if the process has ended."""
         found = self.socket.recv(4)
-        return NUMBER.unpack(found)[0] if len(found) == 4 else None
+        return struct.unpack('=i', found)[0] if len(found) == 4 else None
 
     def begin(self, argv, env, cwd, streams, cpu):
         """The id of the process of a new run."""
@@ -85,23 +83,16 @@ class Program:
                  (os.path.abspath(cwd or os.curdir), *argv,
                   *(f'{name}={value}' for name, value in env.items()))]
         strings = b''.join(w + b'\0' for w in words)
-        head = REQUEST.pack(len(strings), len(argv), len(env), int(cpu) or 1)
-        self.ask(head + strings, streams)
+        head = struct.pack('=4I', len(strings), len(argv), len(env), int(cpu) or 1)
+        sent = socket.send_fds(self.socket, [head], streams)
+        self.socket.sendall(head[sent:] + strings)
         return self.receive()
 
-    def ask(self, request, streams):
-        sent = socket.send_fds(self.socket, [request], streams)
-        self.socket.sendall(request[sent:])
-
     def close(self):
-        """Ends the program; the CPU time of its runs."""
         self.socket.close()
-        _, status, usage = os.wait4(self.process.pid, 0)
-        self.process.returncode = os.waitstatus_to_exitcode(status)
-        if status:
+        if self.process.wait():
             _bad_ends.append(self.process.returncode)
         _all.remove(self)
-        return usage.ru_utime + usage.ru_stime
 
 
 def close_all():

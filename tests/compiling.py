@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds of the tests: configured once, then as new as the sources are."""
+"""Builds for tests: each is configured once, and then built again when sources have changed."""
 import os
 
 import joined
 from processes import shell
 
 
-def configured(folder, compiler, options, join):
+def configure(folder, compiler, options, join):
     """What failed, or ''."""
     ninja = os.path.join(folder, 'build.ninja')
     if os.path.exists(ninja):
@@ -19,8 +19,8 @@ def configured(folder, compiler, options, join):
     return ''
 
 
-def compiled(folder, targets):
-    """What failed, or ''. What cannot be compiled together is, file by file."""
+def build(folder, targets):
+    """What failed, or ''. Files that cannot be compiled together are compiled one by one."""
     jobs = f'-j{len(os.sched_getaffinity(0))}'  # more would cost more
     p = shell(['ninja', jobs, '-C', folder, *targets])
     if p.returncode and joined.separate(folder):
