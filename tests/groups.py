@@ -9,9 +9,11 @@ import concurrent.futures
 import os
 import queue
 import re
+import signal
 import sys
 import time
 
+import guard
 import processes
 
 GROUPS = {
@@ -121,6 +123,16 @@ class Progress:
         self.all, self.done, self.running = len(kinds), 0, []
         self.start, self.terminal = time.monotonic(), sys.stdout.isatty()
 
+    def stop(self, *_):
+        """Somebody ends the run: says what it waited for, and ends that too."""
+        programs = guard.family(os.getpid()) - {os.getpid()}
+        for pid in sorted(programs)[:20]:
+            print(f'    {processes.described(pid)}')
+        print(f'ended after {time.monotonic() - self.start:.0f} s, in {", ".join(self.running)}; '
+              f'{len(programs)} programs were running', flush=True)
+        guard.kill(programs)
+        os._exit(128 + signal.SIGTERM)
+
     def status(self):
         if self.terminal:
             now = f'{self.done}/{self.all} [{time.monotonic() - self.start:.0f} s] '
@@ -175,6 +187,7 @@ def run_stage(tests, stage, kinds, progress):
 def run_all(tests, kinds):
     """Runs kinds, builds first, and prints what they say; the sum of their counts."""
     total, progress = [0, 0, 0], Progress(kinds)
+    signal.signal(signal.SIGTERM, progress.stop)
     for stage in sorted({STAGES.get(kind, TESTS) for kind in kinds}):
         some = [kind for kind in kinds if STAGES.get(kind, TESTS) == stage]
         some.sort(key=lambda kind: kind not in LONGEST)

@@ -11,10 +11,12 @@ import threading
 import started
 
 CPU_SECONDS = 120
-# A program that does nothing at all for as many looks in a row waits for ever. Who waits for a
-# processor or a disk is not idle.
+# A program that does next to nothing for as many looks in a row waits for ever: a browser that
+# waits still has clocks. Who waits for a processor or a disk is not idle.
 LOOKS = 24
 LOOK_SECONDS = 5
+NOTHING = 0.1  # of a processor: a browser that waits takes a thirtieth
+TICKS = os.sysconf('SC_CLK_TCK')
 # A wrapper (sh, strace) reports the signal of what it wraps as an exit code.
 USED_UP = (-signal.SIGXCPU, 128 + signal.SIGXCPU)
 
@@ -95,11 +97,11 @@ class Watch:
     """Ends a process that does nothing for long, while somebody waits for it. A busy machine may
     let it begin others before begin() has set its limit: they get theirs here."""
 
-    def __init__(self, process):
+    def __init__(self, process, looks=None):
         self.process = process
         self.over = threading.Event()
         self.thread = threading.Thread(target=self.watch, daemon=True)
-        self.looks = Looks(process.pid, getattr(process, 'cpu_seconds', CPU_SECONDS))
+        self.looks = looks or Looks(process.pid, getattr(process, 'cpu_seconds', CPU_SECONDS))
 
     def __enter__(self):
         self.thread.start()
@@ -123,33 +125,40 @@ class Watch:
 class Looks:
     """Looks at a process from time to time, and ends it when it did nothing for long."""
 
-    def __init__(self, pid, cpu):
-        self.pid, self.cpu = pid, cpu
+    def __init__(self, pid, cpu=None, most=None):
+        """cpu: the limit of CPU time; most: how many looks a process may be idle."""
+        self.pid, self.cpu, self.most = pid, cpu, most or LOOKS
         self.before, self.idle = None, 0
         self.hung = False
 
     def look(self):
-        for pid in family(self.pid):
+        for pid in family(self.pid) if self.cpu else ():
             limit(pid, self.cpu)
         now = activity(self.pid)
-        self.idle = self.idle + 1 if now is not None and now == self.before else 0
+        known = None not in (now, self.before)
+        self.idle = self.idle + 1 if known and abs(now - self.before) <= nothing() else 0
         self.before = now
-        if self.idle >= LOOKS and not self.hung:
+        if self.idle >= self.most and not self.hung:
             self.hung = True
             end(self.pid)
 
 
+def nothing():
+    """Ticks of CPU time that a process may use between two looks and is still idle."""
+    return NOTHING * TICKS * LOOK_SECONDS
+
+
 def activity(pid):
-    """What a process and its descendants have done so far, as something to compare; None when one
-    of them runs, or wants to."""
-    found = {}
+    """CPU time of a process and its descendants so far, in ticks; None when one of them runs, or
+    wants to."""
+    found = 0
     try:
         for task in tasks(pid):
             with open(task + '/stat', encoding='ascii', errors='replace') as f:
                 fields = f.read().rpartition(')')[2].split()
             if fields[0] in 'RD':
                 return None
-            found[task] = fields[11:15]  # CPU time of its own, and of children that have ended
+            found += sum(int(n) for n in fields[11:15])  # of its own, and of children that ended
     except OSError:
         return None  # one ended just now, which is something
     return found
@@ -175,7 +184,11 @@ def family(pid):
 
 def end(pid):
     """Ends a process, for which nobody has waited yet, and its descendants."""
-    for each in family(pid):
+    kill(family(pid))
+
+
+def kill(pids):
+    for each in pids:
         try:
             os.kill(each, signal.SIGKILL)
         except ProcessLookupError:

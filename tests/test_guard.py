@@ -9,6 +9,7 @@ import tempfile
 import time
 
 import guard
+import processes
 import started
 
 PYTHON = '/usr/bin/python3'
@@ -60,6 +61,31 @@ int main(int argc, char **argv) {
 '''
 
 
+# A run of tests with one kind, which waits for ever.
+RUN = '''
+import types, groups, processes
+class Tests:
+    args = types.SimpleNamespace(quick=False)
+    def docs(self):
+        """of nothing"""
+        print('begun', flush=True)
+        return processes.shell(['sleep', '600']).stdout, (0, 0, 0)
+groups.run_all(Tests(), ['docs'])
+'''
+
+
+def told():
+    """Whether a run of tests that somebody ends tells what it waited for, and ends that."""
+    with subprocess.Popen([PYTHON, '-c', RUN], stdout=subprocess.PIPE, text=True,
+                          env=dict(os.environ, PYTHONPATH='tests')) as p:
+        p.stdout.readline()
+        while ': sleep' not in ''.join(map(processes.described, guard.family(p.pid))):
+            time.sleep(0.1)
+        p.terminate()
+        text = p.stdout.read()  # ends when nobody is left who writes there
+    return ': sleep 600' in text and ', in docs; 1 programs' in text and p.returncode == 143
+
+
 def started_cases(folder):
     """Runs of a program that has been started before, against runs of one that has not."""
     program = os.path.join(folder, 'tailor')
@@ -105,13 +131,16 @@ def cases():
     big = 'x' * 1_000_000
     yield 'input and output', guard.run(['cat'], input=big, text=True,
                                         capture_output=True).stdout == big
+    yield 'a run of tests that is ended', told()
     guard.LOOKS, guard.LOOK_SECONDS = 4, 0.2
     yield 'busy before it had a limit', late(
         'sh', '-c', f'{PYTHON} -c "while True: pass"; exit $?', cpu=1)
     yield 'waits for ever', ended('sleep', '600')
     yield 'waits for ever below a shell', ended('sh', '-c', 'sleep 600; exit 1')
+    yield 'waits for ever, with a clock', ended(PYTHON, '-c', 'import time\n'
+                                                'while True: time.sleep(0.05)')
     yield 'rests, and goes on', not ended('sh', '-c', 'for i in 1 2 3 4 5 6; do sleep 0.3; '
-                                          'i=$(seq 200000 | wc -l); done')
+                                          'i=$(seq 4000000 | wc -l); done')
     yield 'input while it looks', guard.run(['sh', '-c', 'sleep 0.5; cat'], input=big, text=True,
                                             capture_output=True).stdout == big
 

@@ -588,15 +588,15 @@ async function main() {
   const only = process.argv.slice(5);
   for (const part of all) {
     if (only.length && !only.includes(part.name)) continue;
+    console.error(`in ${part.name}`);
     try {
       await part(pages);
     } catch (e) {
-      check(part.name, false, String(e.stack || e));
+      check(part.name, false, String(e.stack || e).slice(0, 600));
     }
   }
-  await pages.browser.close();
   console.log(`${counts.passed} passed, ${counts.failed} failed`);
-  process.exit(counts.failed ? 1 : 0);
+  process.exit(counts.failed ? 1 : 0); // which ends the browser
 }
 
 main();

@@ -142,6 +142,8 @@ def main():
             p = guard.run(['node', os.path.join(HERE, 'browser.js'), folder, program,
                            address.group(0) if address else '-', *args.only],
                           cpu=CPU, capture_output=True, text=True)
+        except subprocess.TimeoutExpired as hung:
+            p = subprocess.CompletedProcess(hung.cmd, 2, hung.stdout, hung.stderr + 'it hung')
         finally:
             server.terminate()
             server.wait()

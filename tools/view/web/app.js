@@ -164,14 +164,14 @@ class App {
     this.update(options.quiet ? ['stage'] : ['stage', 'rail', 'side', 'bar', 'drawer']);
   }
 
-  // When all that was asked for is built and drawn.
+  // When all that was asked for is loaded, built and drawn.
   async idle() {
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
     do {
       await frame();
       await new Promise((resolve) => setTimeout(resolve, 0));
       await frame();
-    } while (this.stage.element.getAttribute('aria-busy') === 'true');
+    } while (this.chunks.loading || this.stage.element.getAttribute('aria-busy') === 'true');
   }
 
   // Where something is on the screen, to be there again.

@@ -21,6 +21,7 @@ class Chunks {
   constructor() {
     this.blocks = new Map();
     this.loaded = new Map();
+    this.loading = 0;
     for (const e of document.querySelectorAll('script[data-chunk]'))
       this.blocks.set(e.dataset.chunk, e);
     this.names = new Set(this.blocks.keys());
@@ -37,7 +38,10 @@ class Chunks {
 
   // The chunk, or null where the file has none.
   get(name) {
-    if (!this.loaded.has(name)) this.loaded.set(name, this.read(name));
+    if (!this.loaded.has(name)) {
+      this.loading++;
+      this.loaded.set(name, this.read(name).finally(() => this.loading--));
+    }
     return this.loaded.get(name);
   }
 
