@@ -98,34 +98,29 @@ def check(root, stamp, depfile):
 
 
 @functools.cache
-def symbols(archive):
-    """{file without .c: (defined, undefined) names} of a static library."""
-    out = subprocess.run(['nm', '-P', archive], capture_output=True, text=True, check=True).stdout
-    found, defined, undefined = {}, set(), set()
-    for line in out.splitlines():
-        member = re.match(r'.*\[(.*)\.c\.o\]:$', line)
-        row = line.split()
-        if member:
-            defined, undefined = found.setdefault(os.path.basename(member.group(1)), (set(), set()))
-        elif len(row) >= 2 and row[1] in list('TRDBC'):
-            defined.add(row[0])
-        elif len(row) >= 2 and row[1] == 'U':
-            undefined.add(row[0])
+def symbols(build):
+    """{room: {file without .c: (defined, undefined) names}} of the static libraries. nm starts once
+    for all: a start costs more than a library."""
+    room_of = {os.path.join(build, room, f'libtailor-{room.replace("/", "-")}.a'): room
+               for room in rooms()}
+    paths = [path for path in room_of if os.path.exists(path)]
+    found = {room_of[path]: {} for path in paths}
+    out = subprocess.run(['nm', '-PA', *paths], capture_output=True, text=True, check=True).stdout \
+        if paths else ''
+    for path, file, name, kind in re.findall(r'^(.*?)\[(.*)\.c\.o\]: (\S+) (\w)', out, re.M):
+        defined, undefined = found[room_of[path]].setdefault(os.path.basename(file), (set(), set()))
+        if kind in 'TRDBC':
+            defined.add(name)
+        elif kind == 'U':
+            undefined.add(name)
     return found
-
-
-def archives(build, table):
-    for room in table:
-        path = os.path.join(build, room, 'libtailor-' + room.replace('/', '-') + '.a')
-        if os.path.exists(path):
-            yield room, symbols(path)
 
 
 def links(build):
     """Symbols that a room takes from one that it may not use."""
     table = rooms()
     order = {room: i for i, room in enumerate(table)}
-    libraries = dict(archives(build, table))
+    libraries = symbols(build)
     home = {name: room for room, files in libraries.items()
             for defined, _ in files.values() for name in defined}
     for room, files in libraries.items():
@@ -151,7 +146,7 @@ def needs(root, room, files):
 
 def circles(build, root):
     """Files of a room that need each other in a circle, but for the rooms of CIRCLES."""
-    for room, files in archives(build, rooms()):
+    for room, files in symbols(build).items():
         if room in CIRCLES:
             continue
         left = {stem: used - {stem} for stem, used in needs(root, room, files).items()}

@@ -10,9 +10,9 @@ renaming. One change planted into the graph is found, with the name of what chan
 did (exit status 5), and it is the only one where names stay. The two directions mirror each other,
 and --stat counts what --json lists. --large: a graph of so many nodes, and one change in it."""
 import argparse
-import copy
 import json
 import os
+import pickle
 import random
 import sys
 import tempfile
@@ -22,6 +22,11 @@ import guard  # noqa: E402
 UNARY = ['Relu', 'Neg', 'Exp', 'Sigmoid', 'Tanh', 'Abs']
 BINARY = ['Sub', 'Div', 'Pow', 'MatMul']
 TYPE = 'f32[2,2]'
+
+
+def copy_of(graph):
+    """A deep copy, five times as fast as copy.deepcopy."""
+    return pickle.loads(pickle.dumps(graph))
 
 
 class Node:
@@ -251,7 +256,7 @@ class Test:
         others = list(nodes)
         rand.shuffle(others)
         for what, names in (('fresh names', fresh), ('swapped names', dict(zip(nodes, others)))):
-            other = copy.deepcopy(graph)
+            other = copy_of(graph)
             other.permute(rand)
             other.rename(names)
             b = self.write('b.tir', other)
@@ -272,7 +277,7 @@ class Test:
     # ---- a change ------------------------------------------------------------------------------
 
     def planted(self, number, graph, rand, plant):
-        other = copy.deepcopy(graph)
+        other = copy_of(graph)
         expected = plant(other, rand)
         if not expected:
             return
@@ -311,7 +316,7 @@ class Test:
         """The same change in a graph with other names, in another order: found where it is; a
         change that leaves no node with its op may be a removal and an addition."""
         kind, name, change, what = expected
-        other = copy.deepcopy(other)
+        other = copy_of(other)
         names = {n: f'renamed_{i}' for i, n in enumerate(other.inner()) if n != 'added_node'}
         if kind == 'output':
             return
@@ -328,7 +333,7 @@ class Test:
 
     def large(self, n, rand):
         graph = Graph(rand, n)
-        other = copy.deepcopy(graph)
+        other = copy_of(graph)
         node = other.nodes[n // 2]
         while node.op not in UNARY:
             node = rand.choice(other.nodes)
@@ -336,7 +341,7 @@ class Test:
         status, found = self.diff(self.write('a.tir', graph), self.write('b.tir', other))
         self.check(f'{n} nodes', (status, found[:3]) if status != 5 or len(found) != 1
                    or found[0]['name'] != node.name else None)
-        other = copy.deepcopy(graph)
+        other = copy_of(graph)
         other.rename({name: f'r{i}' for i, name in enumerate(graph.inner())})
         status, found = self.diff(self.path('a.tir'), self.write('b.tir', other))
         self.check(f'{n} renamed nodes', (status, found[:3]) if status or found else None)

@@ -121,7 +121,7 @@ class Disk:
         subprocess.run(['rm', '-rf', os.path.join(self.at, 'taken')], check=True)
 
     def contents(self):
-        return {k: v for k, v in runs.contents(self.at).items() if not k.startswith('taken')}
+        return runs.contents(self.at, without='taken')
 
 
 class Run:
@@ -155,7 +155,7 @@ class Run:
         code, text = self.call()
         after, still = self.disk.contents(), [self.disk.free(k) for k in ('pages', 'inodes')]
         if code == self.usual and self.command not in CACHED:
-            good = runs.stable(repr(after)) == self.whole
+            good = runs.alike(after, self.whole)
             return True, '' if good else f'exit code {code}, but other files'
         wrong = self.cached(code, text, after) if self.command in CACHED else \
             self.refused(what, code, text, before, after)
@@ -172,7 +172,7 @@ class Run:
         code, text = self.call()
         if code != self.usual:
             return f'with room again: exit code {code}: {text[-300:]!r}'
-        same = runs.stable(repr(self.disk.contents())) == self.whole
+        same = runs.alike(self.disk.contents(), self.whole)
         return '' if same or self.command in CACHED else 'with room again: other files'
 
     def cached(self, code, text, after):
@@ -238,7 +238,7 @@ class Run:
         """(passed, failures)"""
         self.start()
         code, text = self.call()
-        self.whole, self.usual = runs.stable(repr(self.disk.contents())), code
+        self.whole, self.usual = self.disk.contents(), code
         if code not in (0, DIFFERS):
             return 0, [f'{self.command!r} does not work: {text[-300:]!r}']
         for what in ('pages',) if self.command in PRINTED else ('pages', 'inodes'):

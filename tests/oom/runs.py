@@ -143,11 +143,12 @@ class Run:
         return found
 
 
-def contents(where):
+def contents(where, without=None):
     """Bytes of all files below a folder by name; folders are there too. Of caches, what should not
-    stay there."""
+    stay there. Without one folder."""
     found = {}
     for base, folders, names in os.walk(where):
+        folders[:] = [f for f in folders if f != without]
         for f in names:
             found[os.path.relpath(os.path.join(base, f), where)] = read(os.path.join(base, f))
         for f in folders:
@@ -167,6 +168,12 @@ def stable(text):
     text = re.sub(r'LLVM Profile Error: .*\n', '', text)
     text = re.sub(r'("\w*(nanoseconds|_ns|bytes|memory|ms)\w*": )\d+', r'\1T', text)
     return re.sub(r'\d+(\.\d+)? ?(ms|s)\b|\b\d+\.\d+(?= )', 'T', text)
+
+
+def alike(files, others):
+    """Whether two folders have the same contents, but for what differs from run to run."""
+    return files.keys() == others.keys() and all(
+        text == others[f] or stable(text) == stable(others[f]) for f, text in files.items())
 
 
 def add_arguments(ap):

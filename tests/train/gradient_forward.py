@@ -69,8 +69,9 @@ def batch_norm(x, gamma, beta, eps=1e-5):
 def windows(x, kernel, strides, pads, dilations, fill):
     """x padded, and for each window its first place and the slices that its taps are."""
     n = x.ndim - 2
-    around = [(0, 0), (0, 0)] + [(pads[i], pads[n + i]) for i in range(n)]
-    padded = np.pad(x, around, constant_values=fill)
+    size = [x.shape[2 + i] + pads[i] + pads[n + i] for i in range(n)]
+    padded = np.full((*x.shape[:2], *size), fill, x.dtype)  # np.pad takes four times as long
+    padded[(..., *(slice(pads[i], pads[i] + x.shape[2 + i]) for i in range(n)))] = x
     out = [(padded.shape[2 + i] - (kernel[i] - 1) * dilations[i] - 1) // strides[i] + 1
            for i in range(n)]
     for at in itertools.product(*(range(o) for o in out)):
