@@ -13,6 +13,9 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
+#if defined(__clang__) && __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#endif
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 #endif
@@ -292,14 +295,16 @@ avx512_count(const void *src, size_t n, const tl_float_bounds *b, tl_float_count
 static const tl_half_unit f16c = {"f16c", f16c_from_f32, f16c_to_f32, avx2_count};
 static const tl_half_unit avx512 = {"avx512", avx512_from_f32, avx512_to_f32, avx512_count};
 
-/* Asks once what the C runtime found out. Asking the processor itself costs microseconds in a
- * virtual machine, too much for every block of weights; clang has no other way. */
+/* Asks what the C runtime found out: asking the processor itself costs microseconds in a virtual
+ * machine, too much for every block of weights. clang has no name for this ability, glibc has. */
 static bool has_f16c(void) {
-#if defined(__clang__)
+#if !defined(__clang__)
+  return __builtin_cpu_supports("f16c");
+#elif defined(CPU_FEATURE_ACTIVE)
+  return CPU_FEATURE_ACTIVE(F16C);
+#else
   unsigned a, b, c, d;
   return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
-#else
-  return __builtin_cpu_supports("f16c");
 #endif
 }
 

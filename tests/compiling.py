@@ -3,6 +3,7 @@
 import os
 
 import joined
+import sanitized
 from processes import shell
 
 
@@ -15,7 +16,7 @@ def configure(folder, compiler, options, join):
     if p.returncode:
         return p.stdout[-4000:]
     if join:
-        joined.join(folder)
+        joined.join(folder, sanitized.OPTIMIZED)
     return ''
 
 

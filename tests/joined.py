@@ -145,11 +145,19 @@ def candidates(folder, text):
     return files, texts
 
 
-def join(folder):
-    """Rewrites the build.ninja that meson has written into a folder."""
+def unoptimized(text, optimized):
+    """build.ninja in which files that match none of the patterns are compiled with -O0."""
+    def edge_of(m):
+        keep = any(fnmatch.fnmatch(m[3], f'../../{pattern}') for pattern in optimized)
+        return m[0] if keep else re.sub(r'(?<= )-O\d(?= )', '-O0', m[0])
+    return EDGE.sub(edge_of, text)
+
+
+def join(folder, optimized):
+    """Rewrites the build.ninja that meson has written into a folder; see unoptimized."""
     ninja = os.path.join(folder, 'build.ninja')
     with open(ninja, encoding='utf-8') as f:
-        text = f.read()
+        text = unoptimized(f.read(), optimized)
     shutil.copyfile(ninja, ninja + SEPARATE)
     unit_of, edges, n = {}, [], 0
     groups, texts = candidates(folder, text)
