@@ -296,7 +296,7 @@ static const tl_half_unit f16c = {"f16c", f16c_from_f32, f16c_to_f32, avx2_count
 static const tl_half_unit avx512 = {"avx512", avx512_from_f32, avx512_to_f32, avx512_count};
 
 /* Asks what the C runtime found out: asking the processor itself costs microseconds in a virtual
- * machine, too much for every block of weights. clang has no name for this ability, glibc has. */
+ * machine, too much for every block of weights. Not every clang knows this ability; glibc does. */
 static bool has_f16c(void) {
 #if !defined(__clang__)
   return __builtin_cpu_supports("f16c");

@@ -3,20 +3,19 @@
 import os
 
 import joined
-import sanitized
 from processes import shell
 
 
-def configure(folder, compiler, options, join):
-    """What failed, or ''."""
+def configure(folder, compiler, options, optimized=None):
+    """What failed, or ''. optimized: patterns of joined.join, if files are to be joined."""
     ninja = os.path.join(folder, 'build.ninja')
     if os.path.exists(ninja):
         return ''
     p = shell(['meson', 'setup', folder, '-Dmeson_test=false', *options], {'CC': compiler})
     if p.returncode:
         return p.stdout[-4000:]
-    if join:
-        joined.join(folder, sanitized.OPTIMIZED)
+    if optimized:
+        joined.join(folder, optimized)
     return ''
 
 

@@ -129,7 +129,7 @@ class Progress:
         for pid in sorted(programs)[:20]:
             print(f'    {processes.described(pid)}')
         print(f'ended after {time.monotonic() - self.start:.0f} s, in {", ".join(self.running)}; '
-              f'{len(programs)} programs were running', flush=True)
+              f'programs that ran: {len(programs)}', flush=True)
         guard.kill(programs)
         os._exit(128 + signal.SIGTERM)
 

@@ -191,5 +191,5 @@ def kill(pids):
     for each in pids:
         try:
             os.kill(each, signal.SIGKILL)
-        except ProcessLookupError:
+        except (ProcessLookupError, PermissionError):  # it has ended, or is another one now
             pass

@@ -75,12 +75,12 @@ class Tests:
     def tool(self, name):
         return os.path.join(self.folder(name), 'tools', 'tailor')
 
-    def compile(self, name, compiler, *options, join=False):
+    def compile(self, name, compiler, *options, optimized=None):
         need(compiler)
         where = self.folder(name)
         # Units, failing allocations and replays run sanitized, unless one build has to do.
         programs = ['test-programs'] if name != 'gcc' or self.args.quick or self.args.full else []
-        failed = (compiling.configure(where, compiler, options, join)
+        failed = (compiling.configure(where, compiler, options, optimized)
                   or compiling.build(where, ['all', *programs]))
         return failed, ((0, 1, 0) if failed else (1, 0, 0))
 
@@ -92,7 +92,8 @@ class Tests:
     def build_sanitized(self):
         """clang with ASan and UBSan, warnings are errors"""
         # The other build compiles each file by itself, as users do.
-        return self.compile('asan', 'clang', *sanitized.OPTIONS, join=not self.args.full)
+        return self.compile('asan', 'clang', *sanitized.OPTIONS,
+                            optimized=None if self.args.full else sanitized.OPTIMIZED)
 
     def style(self):
         """layers, licences, sizes, headers, symbols"""

@@ -83,7 +83,8 @@ def told():
             time.sleep(0.1)
         p.terminate()
         text = p.stdout.read()  # ends when nobody is left who writes there
-    return ': sleep 600' in text and ', in docs; 1 programs' in text and p.returncode == 143
+    said = [': sleep 600\n', ', in docs; programs that ran: 1\n']
+    return all(words in text for words in said) and p.returncode == 143
 
 
 def started_cases(folder):
