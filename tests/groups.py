@@ -9,6 +9,7 @@ import concurrent.futures
 import os
 import queue
 import re
+import shutil
 import signal
 import sys
 import time
@@ -119,19 +120,20 @@ class Progress:
     """Prints each kind when it is done, with its group and how many are: 'golden 31/70 rules ...'.
     On a terminal the last line also tells what runs."""
 
-    def __init__(self, kinds):
-        self.all, self.done, self.running = len(kinds), 0, []
+    def __init__(self, kinds, folder):
+        self.all, self.done, self.running, self.folder = len(kinds), 0, [], folder
         self.start, self.terminal = time.monotonic(), sys.stdout.isatty()
 
-    def stop(self, *_):
-        """Somebody ends the run: says what it waited for, and ends that too."""
+    def stop(self, number, _):
+        """Somebody ends the run: says what it waited for, ends that too, and leaves no files."""
         programs = guard.family(os.getpid()) - {os.getpid()}
         for pid in sorted(programs)[:20]:
             print(f'    {processes.described(pid)}')
         print(f'ended after {time.monotonic() - self.start:.0f} s, in {", ".join(self.running)}; '
               f'programs that ran: {len(programs)}', flush=True)
         guard.kill(programs)
-        os._exit(128 + signal.SIGTERM)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os._exit(128 + number)  # or kinds that wait for a core would begin
 
     def status(self):
         if self.terminal:
@@ -184,10 +186,12 @@ def run_stage(tests, stage, kinds, progress):
             yield counts
 
 
-def run_all(tests, kinds):
-    """Runs kinds, builds first, and prints what they say; the sum of their counts."""
-    total, progress = [0, 0, 0], Progress(kinds)
-    signal.signal(signal.SIGTERM, progress.stop)
+def run_all(tests, kinds, folder):
+    """Runs kinds, builds first, and prints what they say; the sum of their counts. folder: where
+    they have their files, which go if a signal ends the run."""
+    total, progress = [0, 0, 0], Progress(kinds, folder)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, progress.stop)
     for stage in sorted({STAGES.get(kind, TESTS) for kind in kinds}):
         some = [kind for kind in kinds if STAGES.get(kind, TESTS) == stage]
         some.sort(key=lambda kind: kind not in LONGEST)

@@ -589,7 +589,7 @@ def main():
         os.chmod(temporary, 0o755)  # for tests that are another user
         if not args.full:  # most runs of the command are no starts (tests/started.py)
             os.environ[started.LIBRARY] = f'{ROOT}/{args.build}/gcc/tests/libstarted.so'
-        total = groups.run_all(Tests(args), kinds)
+        total = groups.run_all(Tests(args), kinds, temporary)
     print('{} passed, {} failed, {} skipped'.format(*total))
     return total[1] != 0
 

@@ -3,6 +3,7 @@
 """The guard of the tests (guard.py): what it ends, and what it must leave alone."""
 import itertools
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -63,28 +64,30 @@ int main(int argc, char **argv) {
 
 # A run of tests with one kind, which waits for ever.
 RUN = '''
-import types, groups, processes
+import sys, types, groups, processes
 class Tests:
     args = types.SimpleNamespace(quick=False)
     def docs(self):
         """of nothing"""
         print('begun', flush=True)
         return processes.shell(['sleep', '600']).stdout, (0, 0, 0)
-groups.run_all(Tests(), ['docs'])
+groups.run_all(Tests(), ['docs'], sys.argv[1])
 '''
 
 
-def told():
-    """Whether a run of tests that somebody ends tells what it waited for, and ends that."""
-    with subprocess.Popen([PYTHON, '-c', RUN], stdout=subprocess.PIPE, text=True,
+def told(number):
+    """Whether a run of tests that a signal ends tells what it waited for, and leaves nothing."""
+    folder = tempfile.mkdtemp()
+    with subprocess.Popen([PYTHON, '-c', RUN, folder], stdout=subprocess.PIPE, text=True,
                           env=dict(os.environ, PYTHONPATH='tests')) as p:
         p.stdout.readline()
         while ': sleep' not in ''.join(map(processes.described, guard.family(p.pid))):
             time.sleep(0.1)
-        p.terminate()
+        p.send_signal(number)
         text = p.stdout.read()  # ends when nobody is left who writes there
     said = [': sleep 600\n', ', in docs; programs that ran: 1\n']
-    return all(words in text for words in said) and p.returncode == 143
+    return all(words in text for words in said) and p.returncode == 128 + number \
+        and not os.path.exists(folder)
 
 
 def started_cases(folder):
@@ -132,7 +135,8 @@ def cases():
     big = 'x' * 1_000_000
     yield 'input and output', guard.run(['cat'], input=big, text=True,
                                         capture_output=True).stdout == big
-    yield 'a run of tests that is ended', told()
+    yield 'a run of tests that is ended', told(signal.SIGTERM)
+    yield 'a run of tests that is interrupted', told(signal.SIGINT)
     guard.LOOKS, guard.LOOK_SECONDS = 4, 0.2
     yield 'busy before it had a limit', late(
         'sh', '-c', f'{PYTHON} -c "while True: pass"; exit $?', cpu=1)
