@@ -145,7 +145,7 @@ class Run:
 
 def contents(where, without=None):
     """Bytes of all files below a folder by name; folders are there too. Of caches, what should not
-    stay there. Without one folder."""
+    stay there. without: the name of a folder that does not count."""
     found = {}
     for base, folders, names in os.walk(where):
         folders[:] = [f for f in folders if f != without]
