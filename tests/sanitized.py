@@ -14,8 +14,8 @@ COMMON = ['-Dbuildtype=debugoptimized', '-Doptimization=1', '-Db_sanitize=addres
 OPTIONS = [*COMMON,
            f"-Dc_args=['-fsanitize=fuzzer-no-link','-fsanitize-coverage-allowlist={COVERED}',"
            "'-fno-sanitize=null,object-size','-g1']"]
-# Rooms where sanitized tests spend their time. By default other files are not optimized: the compiler
-# then takes a third of the time for them.
+# Rooms where sanitized tests spend their time. By default other files are not optimized: the
+# compiler then takes a third of the time for them.
 OPTIMIZED = ('support/*', 'ir/*', 'frontend/onnx/*', 'frontend/wire/*', 'frontend/config/*',
              'passes/engine/*', 'tests/unit/*')
 GUIDED = [*COMMON, '-Dc_args=-fsanitize=fuzzer-no-link']
